@@ -15,28 +15,14 @@ _LEAST_BEGINNING = 3  # letters that say something about a name
 
 
 def whole(value: object, name: str, owner: str, *, least: int) -> int:
-    """Return ``value`` as an int, or say that it must be a whole number of at least ``least``.
-
-    Examples
-    --------
-    >>> from fedbary.checks import whole
-    >>> whole(3, "samples", "group_testing_shapley", least=1)
-    3
-    """
+    """Return ``value`` as an int, or say that it must be a whole number of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise wrong_parameter(name, owner, f"a whole number of at least {least}", value)
     return int(value)
 
 
 def number(value: object, name: str, owner: str, *, zero: bool = False) -> float:
-    """Return ``value`` as a float, or say that it must be a finite positive number (or zero, where allowed).
-
-    Examples
-    --------
-    >>> from fedbary.checks import number
-    >>> number(0, "truncation", "permutation_shapley", zero=True)
-    0.0
-    """
+    """Return ``value`` as a float, or say that it must be a finite positive number (or zero, where allowed)."""
     if isinstance(value, Real) and not isinstance(value, bool):
         found = float(value)
         if math.isfinite(found) and (found > 0.0 or (zero and found == 0.0)):
@@ -65,16 +51,7 @@ def truth(value: object, name: str, owner: str) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The known name that looks most like a wrong one, or the only one that begins with it, in words to put behind it.
-
-    Examples
-    --------
-    >>> from fedbary.checks import did_you_mean
-    >>> f"There is no protocol 'skecth'{did_you_mean('skecth', ['sketch', 'cards'])}."
-    "There is no protocol 'skecth' (did you mean 'sketch'?)."
-    >>> did_you_mean("magic", ["sketch", "cards"])
-    ''
-    """
+    """The known name most like a wrong one, or the only one that begins with it, in words to put behind it."""
     folded: dict[str, str] = {}
     for one in known:
         folded.setdefault(one.casefold(), one)

@@ -119,11 +119,5 @@ def as_note(error: BaseException) -> Note:
 
 
 def wrong_parameter(name: str, owner: str, expected: str, got: object) -> SettingsError:
-    """The error for a parameter whose value makes no sense.
-
-    Examples
-    --------
-    >>> str(wrong_parameter("workers", "LocalEngine", "at least 1", 0))
-    "The 'workers' parameter of LocalEngine must be at least 1. Got 0 instead."
-    """
+    """The error for a parameter whose value makes no sense."""
     return SettingsError("settings.parameter", name=name, owner=owner, expected=expected, got=shown_cell(got))

@@ -39,14 +39,7 @@ def spoken() -> Dialect:
 
 @contextmanager
 def speaking(dialect: Dialect) -> Iterator[None]:
-    """Say everything in this dialect meanwhile.
-
-    Examples
-    --------
-    >>> with speaking(COMMAND):
-    ...     filled("ask for <min_group>", {})
-    'ask for --min-group'
-    """
+    """Say everything in this dialect meanwhile."""
     before = _spoken.set(dialect)
     try:
         yield
@@ -69,15 +62,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def filled(template: str, facts: Mapping[str, Any], dialect: Dialect | None = None) -> str:
-    """A sentence filled with facts; see `fedbary.sentences` for what may stand in it.
-
-    Examples
-    --------
-    >>> filled("{rows:counted row}[[ such as {cell!r}]]: use <missing=indicate>", {"rows": 2})
-    "2 rows: use missing='indicate'"
-    >>> filled("column {column!r}: use <missing=indicate>", {}, COMMAND)
-    "column '…': use --missing indicate"
-    """
+    """A sentence filled with facts; see `fedbary.sentences` for what may stand in it."""
     dialect = dialect or spoken()
     known = {name for name, fact in facts.items() if fact is not None and fact != ()}
     text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
@@ -91,13 +76,7 @@ def _chosen(part: str, known: set[str]) -> str:
 
 
 def fields(template: str) -> set[str]:
-    """The facts that a sentence names.
-
-    Examples
-    --------
-    >>> sorted(fields("{rows:counted row}[[ such as {cell!r}]]"))
-    ['cell', 'rows']
-    """
+    """The facts that a sentence names."""
     return _fields(_OPTIONAL.sub(lambda part: part[1], template))
 
 

@@ -210,16 +210,6 @@ class Form:
     """The fields of a message or a reply; ``sizes`` are the sizes that are known beforehand, or their ranges.
 
     Of the arrays that are called ``either`` there is one, and only one.
-
-    Examples
-    --------
-    >>> form = Form({"rows": Number(1, 10, whole=True)}, {"points": Numbers(("points", "width"))})
-    >>> form.misfit({"rows": 3}, {"points": np.zeros((4, 2))}) is None
-    True
-    >>> form.sized(width=3).misfit({"rows": 3}, {"points": np.zeros((4, 2))}).code
-    'protocols.array-shape'
-    >>> form.misfit({"rows": 3, "more": 1}, {}).code
-    'protocols.unknown-field'
     """
 
     scalars: Mapping[str, Field] = field(default_factory=dict)

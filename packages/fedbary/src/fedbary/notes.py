@@ -95,13 +95,7 @@ _UNKNOWN = SENTENCES["unknown-code"]
 
 
 def notes_to_text(notes: tuple[Note, ...]) -> str:
-    """Notes as one text, for a message or a state.
-
-    Examples
-    --------
-    >>> notes_from_text(notes_to_text((Note("internal.unknown-code"),)))
-    (Note(code='internal.unknown-code', facts={}),)
-    """
+    """Notes as one text, for a message or a state."""
     return json.dumps([note.to_json() for note in notes], ensure_ascii=False)
 
 

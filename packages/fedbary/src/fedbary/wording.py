@@ -25,13 +25,7 @@ def dash(value: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """Whole numbers with separators, others to two decimals, small ones to three digits.
-
-    Examples
-    --------
-    >>> number(12000), number(10.60357), number(-0.5), number(None)
-    ('12,000', '10.60', '−0.500', '–')
-    """
+    """Whole numbers with separators, others to two decimals, small ones to three digits."""
     if dash(value) == "–":
         return "–"
     if isinstance(value, int) or float(value).is_integer():
@@ -42,13 +36,7 @@ def number(value: Any) -> str:
 
 
 def percent(share: Any) -> str:
-    """A share in per cent.
-
-    Examples
-    --------
-    >>> percent(0.2175), percent(None)
-    ('21.8 %', '–')
-    """
+    """A share in per cent."""
     return "–" if dash(share) == "–" else f"{100 * share:.1f} %"
 
 
@@ -75,25 +63,13 @@ def headline_percent(share: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class")
-    ('1 row', '1,200 rows', '2 classes')
-    """
+    """A count with its noun."""
     ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
     return f"{count:,} {noun}{ending}"
 
 
 def shortened(name: str, longest: int = 60) -> str:
-    """A name that fits a line. Both ends stay: long names of one federation tend to differ at one of them.
-
-    Examples
-    --------
-    >>> shortened("hospital_of_the_north", longest=11)
-    'hospi…north'
-    """
+    """A name that fits a line. Both ends stay: long names of one federation tend to differ at one of them."""
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
@@ -121,37 +97,19 @@ def sigmas(value: Any) -> str:
 
 
 def times(value: Any) -> str:
-    """A ratio, as a reader multiplies by it.
-
-    Examples
-    --------
-    >>> times(2.41), times(None)
-    ('×2.4', '–')
-    """
+    """A ratio, as a reader multiplies by it."""
     return "–" if dash(value) == "–" else f"×{value:.1f}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names in a sentence; beyond ``most`` they are counted.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefgh"), most=3)
-    ('a', 'a, b and c', 'a, b, c and 5 more')
-    """
+    """Names in a sentence; beyond ``most`` they are counted."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def quoted(names: Sequence[Any], most: int = 5) -> str:
-    """The first few names of a list, in quotation marks.
-
-    Examples
-    --------
-    >>> quoted(["a", "b", "c"], most=2)
-    "'a', 'b', …"
-    """
+    """The first few names of a list, in quotation marks."""
     first = ", ".join(repr(on_one_line(str(name))) for name in names[:most])
     return f"{first}, …" if len(names) > most else first or "none"
 
@@ -168,25 +126,13 @@ def shown_cell(cell: object) -> str:
 
 
 def on_one_line(name: str, longest: int = 40) -> str:
-    r"""A name as a sentence can hold it: on one line, and cut where it gets long.
-
-    Examples
-    --------
-    >>> on_one_line("a\nb"), len(on_one_line("b" * 1000))
-    ('a b', 41)
-    """
+    r"""A name as a sentence can hold it: on one line, and cut where it gets long."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name[: 4 * longest]).split())
     return plain if len(plain) <= longest and len(name) <= 4 * longest else plain[:longest] + "…"
 
 
 def is_plain(text: str) -> bool:
-    r"""Whether a text from elsewhere is nothing but printable characters.
-
-    Examples
-    --------
-    >>> is_plain("hospital north"), is_plain("a\x1b[31m"), is_plain("\ud800")
-    (True, False, False)
-    """
+    r"""Whether a text from elsewhere is nothing but printable characters."""
     return all(letter.isprintable() for letter in text)
 
 
@@ -195,23 +141,12 @@ def is_clean(text: str) -> bool:
 
     Names in tables hold these, and they are shown on one line; what turns a terminal or the direction of a text around
     is in no honest one.
-
-    Examples
-    --------
-    >>> is_clean("ward\u00a0north\nwing"), is_clean("a\x1b[31m"), is_clean("\u202egnp"), is_clean("\ud800")
-    (True, False, False, False)
     """
     return text.isprintable() or not any(_is_control(letter) for letter in set(text).difference("\t\n\r"))
 
 
 def without_control(text: str) -> str:
-    r"""A text with blanks for control characters, marks of direction and halves of characters.
-
-    Examples
-    --------
-    >>> without_control("a\x1b[31m\u202eb")
-    'a [31m b'
-    """
+    r"""A text with blanks for control characters, marks of direction and halves of characters."""
     return text if text.isprintable() else "".join(" " if _is_control(letter) else letter for letter in text)
 
 
@@ -220,13 +155,7 @@ def _is_control(letter: str) -> bool:
 
 
 def as_plain(text: str, longest: int) -> str:
-    r"""A text of which `is_plain` is true, with blanks for what is not printable, and cut where it gets long.
-
-    Examples
-    --------
-    >>> as_plain("a\n\x1b[31mb", longest=5), as_plain("\ud800", longest=4)
-    ('a  […', ' ')
-    """
+    r"""A text of which `is_plain` is true, with blanks for what is not printable, and cut where it gets long."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(letter if letter.isprintable() else " " for letter in cut)
 
@@ -236,13 +165,7 @@ _CONTROL = ((0, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x2028, 0x202E), (0x2066
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever says it best.
-
-    Examples
-    --------
-    >>> duration(12.4), duration(180), duration(9000)
-    ('12 s', '3 min', '2.5 h')
-    """
+    """Seconds, minutes or hours, whichever says it best."""
     if seconds < 100:
         return f"{max(seconds, 0.0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -33,12 +33,6 @@ class Finding:
         The lower end at 99.9 %, which has to exceed the limit to break the promise.
     slack : float
         By how much more, where the attack's own rate of false alarms is known from trials only.
-
-    Examples
-    --------
-    >>> from fedbary.auditing.intervals import Rate
-    >>> measured("guessing", "inference", Note("audit.timing", {"trials": 10}), Rate.of(12, 20), limit=0.5).holds
-    True
     """
 
     attack: str

@@ -31,29 +31,14 @@ class Rate:
 
     @classmethod
     def of(cls, successes: int, trials: int, false_positives: int = 0) -> Rate:
-        """A share of trials.
-
-        Examples
-        --------
-        >>> found = Rate.of(90, 100)
-        >>> found.value, round(found.low, 2), round(found.proved, 2)
-        (0.9, 0.82, 0.77)
-        """
+        """A share of trials."""
         proved = clopper_pearson(successes, trials, PROOF)[0]
         wrong = clopper_pearson(false_positives, trials, PROOF)[1]
         return cls(successes / trials, *clopper_pearson(successes, trials), proved, wrong)
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The exact interval of a rate (Clopper & Pearson 1934).
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in clopper_pearson(0, 100)]
-    [0.0, 0.036]
-    >>> [round(end, 3) for end in clopper_pearson(50, 100)]
-    [0.398, 0.602]
-    """
+    """The exact interval of a rate (Clopper & Pearson 1934)."""
     from scipy.stats import beta
 
     tail = (1.0 - confidence) / 2.0
@@ -67,11 +52,6 @@ def least_epsilon(true_positives: int, false_positives: int, trials: int, confid
 
     ε-differential privacy says p ≤ e^ε·q and 1 − q ≤ e^ε·(1 − p) for the rates p of true and q of false positives; each
     is replaced by the end of its interval that is kinder to the mechanism.
-
-    Examples
-    --------
-    >>> round(least_epsilon(100, 0, 100), 2), least_epsilon(50, 50, 100)
-    (3.28, 0.0)
     """
     low = clopper_pearson(true_positives, trials, confidence)[0]
     ceiling = clopper_pearson(false_positives, trials, confidence)[1]
@@ -95,12 +75,6 @@ def threshold_at(scores: Floats, rate: float = FALSE_POSITIVES) -> float:
     """A threshold that at most this share of further scores should exceed, by exchangeability with these.
 
     (With fewer than 99 scores not even the largest is enough for 1 %.)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> threshold_at(np.arange(199.0)), threshold_at(np.arange(50.0))
-    (197.0, 49.0)
     """
     ordered = np.sort(scores)[::-1]
     return float(ordered[max(0, int(rate * (len(ordered) + 1)) - 1)])

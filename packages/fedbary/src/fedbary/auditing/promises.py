@@ -29,16 +29,7 @@ class Promises:
 
     @classmethod
     def of(cls, defence: Defence) -> Promises:
-        """What these settings promise.
-
-        Examples
-        --------
-        >>> import fedbary as fb
-        >>> from fedbary.auditing.owner import Defence
-        >>> made = Promises.of(Defence(fb.Sketch(epsilon=1.0), fb.OwnerPolicy(epsilon_budget=1.0)))
-        >>> round(made.membership, 4), round(made.guess, 3), round(made.pairs, 3)
-        (0.0272, 0.731, 0.731)
-        """
+        """What these settings promise."""
         epsilon, once = defence.epsilon, defence.one_question
         if epsilon is not None:
             return cls(

@@ -16,18 +16,7 @@ _LOUD_NOISE = 0.1
 
 
 def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tuple[Note, ...]:
-    """What to change, most urgent first; a single note where nothing is to be changed.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.auditing.finding import measured
-    >>> from fedbary.auditing.intervals import Rate
-    >>> found = measured("membership", MEMBERSHIP, Note("audit.membership", {"trials": 100}), Rate.of(90, 100))
-    >>> for note in recommended([found], Defence(fb.Sketch(), fb.OwnerPolicy(trust_server=True)), 300):
-    ...     print(note)
-    Have require_epsilon = true and epsilon_budget = 1.6: a known row is then found in 5.0 % of cases at most, ...
-    """
+    """What to change, most urgent first; a single note where nothing is to be changed."""
     notes = [Note("audit.promise-broken", {"attack": one.attack}) for one in findings if one.holds is False]
     read = {one.what.code: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
     if "audit.repeated-questions" in read:

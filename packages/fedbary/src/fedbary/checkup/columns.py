@@ -20,14 +20,7 @@ _LEAST_ROWS = 10
 
 
 def odd_columns(coded: CodedTable, schema: Schema | None) -> list[Finding]:
-    """Columns that say the same in every row, those that most rows lack, copies of the label, and wrong names.
-
-    Examples
-    --------
-    >>> from fedbary.data.table import Table
-    >>> [finding.code for finding in odd_columns(CodedTable.of(Table({"ward": [7, 7]}, ["a", "b"])), None)]
-    ['checkup.constant']
-    """
+    """Columns that say the same in every row, those that most rows lack, copies of the label, and wrong names."""
     rows = len(coded.table)
     found = [] if schema is None else _misnamed(list(coded.columns), [column.name for column in schema.columns])
     for name, column in coded.columns.items():

@@ -139,13 +139,7 @@ def in_words(value: Any, kind: str) -> str:
 
 
 def day(days: float) -> str:
-    """The date that is so many days after 1970-01-01.
-
-    Examples
-    --------
-    >>> day(0.5), day(-25567.0)
-    ('1970-01-01', '1900-01-01')
-    """
+    """The date that is so many days after 1970-01-01."""
     try:
         return str(date(1970, 1, 1) + timedelta(days=int(np.floor(days))))
     except OverflowError:

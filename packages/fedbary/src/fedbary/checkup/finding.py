@@ -20,15 +20,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found: a code with facts, and how bad it is. It stays with the owner.
-
-    Examples
-    --------
-    >>> note = Note("checkup.constant", {"column": "ward", "value": "7"})
-    >>> finding = Finding(note, Severity.NOTE)
-    >>> finding.code, finding.column, finding.count
-    ('checkup.constant', 'ward', None)
-    """
+    """One thing that was found: a code with facts, and how bad it is. It stays with the owner."""
 
     note: Note
     severity: Severity

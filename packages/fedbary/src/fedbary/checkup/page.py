@@ -28,15 +28,7 @@ def write_checkup(checkup: Checkup, path: str | Path) -> Path:
 
 
 def checkup_html(checkup: Checkup) -> str:
-    """The page as HTML.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> found = fb.check(fb.datasets.load("digits").train)
-    >>> "A federation would take this table" in checkup_html(found)
-    True
-    """
+    """The page as HTML."""
     today = date.today()
     by_column = Counter(finding.column for finding in checkup.findings)
     content = {

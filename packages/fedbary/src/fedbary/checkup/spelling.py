@@ -13,13 +13,7 @@ _ALIKE = 0.8
 
 
 def spelling(name: str) -> str:
-    """A name in small letters with one blank between its words; the same for all ways in which it is written.
-
-    Examples
-    --------
-    >>> spelling(" Never-Married"), spelling("never_married"), spelling("A-")
-    ('never married', 'never married', 'a-')
-    """
+    """A name in small letters with one blank between its words; the same for all ways in which it is written."""
     return _BETWEEN_WORDS.sub(" ", name.strip()).casefold()
 
 
@@ -39,13 +33,7 @@ def written_differently(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
 
 
 def respelled(names: Iterable[str], known: Sequence[str]) -> dict[str, str]:
-    """For each name that is not known, the one known name that is written differently and is the same.
-
-    Examples
-    --------
-    >>> respelled(["OSLO", "Rome"], ["Oslo", "Bern"]), respelled(["aa"], ["AA", "Aa"])
-    ({'OSLO': 'Oslo'}, {})
-    """
+    """For each name that is not known, the one known name that is written differently and is the same."""
     by_spelling: dict[str, list[str]] = {}
     as_it_is = set(known)
     for name in known:
@@ -55,12 +43,6 @@ def respelled(names: Iterable[str], known: Sequence[str]) -> dict[str, str]:
 
 
 def similar(name: str, known: Sequence[str]) -> str | None:
-    """The known name that a wrong one is probably a misspelling of.
-
-    Examples
-    --------
-    >>> similar("Torgerson", ["Biscoe", "Torgersen"]), similar("Dream", ["Biscoe"])
-    ('Torgersen', None)
-    """
+    """The known name that a wrong one is probably a misspelling of."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
     return close[0] if close else None

@@ -50,12 +50,6 @@ def computing_on(device: str, owner: str = "computing_on") -> Iterator[None]:
         around it.
     owner : str
         Whose parameter it is, where it makes no sense.
-
-    Examples
-    --------
-    >>> with computing_on("cpu"):
-    ...     arrays_for(1e15).name
-    'cpu'
     """
     one_of(device, "device", owner, DEVICES)
     if device == "cuda":

@@ -21,14 +21,6 @@ class HeldParts:
         Bytes of all of them. More than the device has room for are moved again each time.
     xp : Arrays
         The device's arrays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.compute import NUMPY
-    >>> parts = HeldParts(lambda: iter([np.zeros((2, 1)), np.ones((1, 1))]), 24, NUMPY)
-    >>> [len(part) for part in parts], [len(part) for part in parts]
-    ([2, 1], [2, 1])
     """
 
     def __init__(self, parts: Callable[[], Iterator[NDArray[Any]]], size: int, xp: Arrays) -> None:

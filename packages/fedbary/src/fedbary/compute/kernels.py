@@ -11,15 +11,7 @@ from fedbary.compute.arrays import NUMPY, Array, Arrays
 
 
 def squared_distances(X: Array, Y: Array, xp: Arrays = NUMPY) -> Array:
-    """All ‖x_i − y_j‖² by one matrix product; X and Y are centred first for precision.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.compute.kernels import squared_distances
-    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
-    array([[25.,  1.]])
-    """
+    """All ‖x_i − y_j‖² by one matrix product; X and Y are centred first for precision."""
     centre = Y.mean(axis=0)
     Y = Y - centre
     return centred_distances(X - centre, Y, xp.einsum("ij,ij->i", Y, Y), xp)
@@ -52,14 +44,6 @@ def nearest(values: Array, groups: NDArray[np.int64], xp: Arrays = NUMPY) -> Nea
 
     ``groups`` has the place of the first target of each group, of which all stand together. With one target the second
     best is that one again, at an infinite value. The values are overwritten.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.compute.kernels import nearest
-    >>> found = nearest(np.array([[3.0, 1.0, 2.0]]), np.array([0, 1]))
-    >>> found.target, found.second_target, found.elsewhere
-    (array([1]), array([2]), array([3.]))
     """
     value, target = xp.least(values)
     elsewhere = None
@@ -83,16 +67,7 @@ class ClassSums(NamedTuple):
 
 
 def class_sums(points: Array, codes: Array, classes: int, xp: Arrays = NUMPY) -> ClassSums:
-    """Moments of points whose classes are numbered from 0; about the mean, so that large numbers do not cancel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.compute.kernels import class_sums
-    >>> found = class_sums(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1]), 2)
-    >>> found.centre, found.counts, found.sums.ravel(), found.second
-    (array([2.]), array([1., 2.]), array([-1.,  1.]), array([[2.]]))
-    """
+    """Moments of points whose classes are numbered from 0; about the mean, so that large numbers do not cancel."""
     width, centre = points.shape[1], points.mean(axis=0)
     counts, sums, second = (xp.filled(shape, 0.0) for shape in ((classes,), (classes, width), (width, width)))
     for start in range(0, len(points), xp.together):

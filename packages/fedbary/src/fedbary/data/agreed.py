@@ -37,11 +37,6 @@ class Difference:
         """The facts of the sentence: the column, both sides in words, and the option to ask for.
 
         Any cell can be a category, and not any a number: so the option is that of the side that more cells fit.
-
-        Examples
-        --------
-        >>> Difference("zip", ColumnReading("category"), ColumnReading("number")).facts()
-        {'column': 'zip', 'own': 'categories', 'agreed': 'numbers', 'name': 'categories', 'value': 'zip'}
         """
         name, value = self._option()
         own, agreed = (
@@ -62,15 +57,7 @@ class Difference:
 
 
 def differences(own: Reading, agreed: Reading) -> list[Difference]:
-    """The columns that two parties read in different ways; what only one of them says is none.
-
-    Examples
-    --------
-    >>> own = Reading({"zip": ColumnReading("category"), "paid": ColumnReading("boolean")})
-    >>> agreed = Reading({"zip": ColumnReading("number"), "paid": ColumnReading("number")})
-    >>> [difference.column for difference in differences(own, agreed)]
-    ['zip']
-    """
+    """The columns that two parties read in different ways; what only one of them says is none."""
     return [
         Difference(name, own[name], column)
         for name, column in agreed.items()
@@ -79,14 +66,7 @@ def differences(own: Reading, agreed: Reading) -> list[Difference]:
 
 
 def agreed_reading(readings: Iterable[Reading]) -> Reading:
-    """Each column as most parties that say something of it read it.
-
-    Examples
-    --------
-    >>> number, category = (Reading({"zip": ColumnReading(kind)}) for kind in ("number", "category"))
-    >>> agreed_reading([number, category, number])["zip"].kind, agreed_reading([number, category])["zip"].kind
-    ('number', 'category')
-    """
+    """Each column as most parties that say something of it read it."""
     votes: dict[str, Counter[ColumnReading]] = {}
     for reading in readings:
         for name, column in reading.items():

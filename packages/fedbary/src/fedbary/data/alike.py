@@ -20,19 +20,6 @@ def read_alike(
 
     A reader takes how columns were agreed to be read, or None. With ``"collect"`` a client that cannot be read does not
     stop the others: its value is the DataError.
-
-    Examples
-    --------
-    >>> from fedbary.data.reading import ColumnReading
-    >>> def ward(cells, kind):
-    ...     def reader(agreed):
-    ...         read_as = agreed["bed"].kind if agreed else kind
-    ...         cells_read = [str(cell) for cell in cells] if read_as == "category" else cells
-    ...         return Table({"bed": cells_read}, ["a", "b"], reading=Reading({"bed": ColumnReading(read_as)}))
-    ...     return reader
-    >>> tables = read_alike({"north": ward([1, 2], "number"), "south": ward(["1", "2b"], "category")})
-    >>> tables["north"].columns["bed"].tolist()
-    ['1', '2']
     """
     found = {name: _tried(reader, None) for name, reader in readers.items()}
     # A column that one client has and all are asked to leave out is no error of the others.

@@ -51,17 +51,6 @@ def read_any_cells(
     Ids are kept where they name rows: they are for the owner's own results, and nothing else depends on them.
     Columns that neither the reading nor the options know are left out. Without a reading, or where it
     knows no column, each is as it comes: numbers, or texts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from fedbary.data.reading import ColumnReading
-    >>> path = Path(tempfile.mkdtemp()) / "ward.csv"
-    >>> _ = path.write_text("id,age,label\n1,31,yes\n1,53.5,\n2,old,no\n")
-    >>> table = read_any_cells(path, "label", id="id", reading=Reading({"age": ColumnReading("number")}))
-    >>> table.columns["age"].tolist(), table.labels.tolist()
-    ([31.0, 53.5, nan], ['yes', '(missing)', 'no'])
     """
     wanted = _Wanted(label, id, options or ReadOptions(), reading, file_name(path))
     with opened(path, wanted.options, reading=reading, alone=wanted) as cells, naming(wanted.origin):

@@ -40,12 +40,6 @@ def any_array(column: Any) -> Array:
 
     Whole numbers beside a missing one are objects: as floats large ones would lose digits. A text that is not UTF-8 is
     read as one of Windows, as in a file of texts.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> any_array(pa.array([0, 2**31 - 1], pa.date32())).tolist()[0], any_array(pa.array(["Oslo", None])).tolist()
-    (datetime.date(1970, 1, 1), ['Oslo', None])
     """
     import pyarrow as pa
     from pyarrow import types

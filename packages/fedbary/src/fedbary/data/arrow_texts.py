@@ -28,27 +28,14 @@ def as_arrow(texts: Sequence[str]) -> Any:
 
 
 def matches(texts: Any, pattern: str) -> Mask:
-    """Which texts match a pattern as a whole.
-
-    Examples
-    --------
-    >>> matches(as_arrow(["12", "1x"]), "[0-9]+")
-    array([ True, False])
-    """
+    """Which texts match a pattern as a whole."""
     import pyarrow.compute as pc
 
     return as_mask(pc.match_substring_regex(texts, f"^(?:{pattern})$"))
 
 
 def groups(texts: Any, pattern: str) -> tuple[Mask, dict[str, Any]]:
-    """Which texts match a pattern as a whole, and what its named groups hold; empty where one has no part in it.
-
-    Examples
-    --------
-    >>> found, parts = groups(as_arrow(["3 kg", "many"]), "(?P<number>[0-9]+) (?P<unit>[a-z]+)")
-    >>> found, parts["unit"].to_pylist()
-    (array([ True, False]), ['kg', ''])
-    """
+    """Which texts match a pattern as a whole, and what its named groups hold; empty where one has no part in it."""
     import pyarrow.compute as pc
 
     found = pc.extract_regex(texts, f"^(?:{pattern})$")

@@ -17,14 +17,6 @@ def write_atomically(path: str | Path, write: Callable[[Path], object], *, mode:
     """Let ``write`` fill a temporary file beside ``path``, which then takes its place; a reader never sees half of it.
 
     ``mode`` holds from the first byte on, so that what is private never lies open.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from fedbary.data.atomic import write_atomically
-    >>> path = Path(tempfile.mkdtemp()) / "note.txt"
-    >>> write_atomically(path, lambda draft: draft.write_text("whole")).read_text()
-    'whole'
     """
     home = Path(path)
     draft = home.with_name(f".{home.name}.{secrets.token_hex(4)}.tmp")

@@ -19,11 +19,6 @@ def category_name(cell: Any) -> str:
     A number is called as Python writes it, a whole one without its ``.0``; True and False are called 1 and 0, also
     where they are texts, in whatever letters. Any other text is its own name, without blanks around it. So 1, 1.0,
     True, "1", " 1.0" and "TRUE" are one category, and "007" and "7" are two, as are "1e3" and "1000".
-
-    Examples
-    --------
-    >>> [category_name(cell) for cell in (1.0, " 1.0", True, "TRUE", "007", "1e3", 0.5, "Oslo")]
-    ['1', '1', '1', '1', '007', '1e3', '0.5', 'Oslo']
     """
     if isinstance(cell, bool | np.bool_):
         return str(int(cell))

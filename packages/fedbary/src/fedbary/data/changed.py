@@ -20,13 +20,6 @@ def changed(table: Table, change: Change) -> Table:
 
     A change looks at each row by itself, so that it does not matter which rows are in memory together. A table of more
     than one part stays what it is, and its parts are changed whenever they are read.
-
-    Examples
-    --------
-    >>> table = Table({"age": [31.0, 45.0, 52.0]}, labels=["yes", "no", "no"])
-    >>> older = changed(table, lambda part: part.replace(columns={"age": part.columns["age"] + 1.0}))
-    >>> older.columns["age"].tolist()
-    [32.0, 46.0, 53.0]
     """
     if len(table) <= PART:
         return change(table)

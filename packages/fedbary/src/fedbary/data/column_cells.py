@@ -131,16 +131,7 @@ def form_of(cells: ColumnCells) -> Form:
 
 
 def cells_of(name: str, series: pd.Series[Any]) -> ColumnCells:
-    """The cells of a pandas column of any dtype.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> cells_of("age", pd.Series([31, None], dtype="Int64"))
-    array([31., nan])
-    >>> cells_of("job", pd.Series(["cook", " nurse ", "cook"])).levels
-    ['cook', 'nurse']
-    """
+    """The cells of a pandas column of any dtype."""
     import pandas as pd
 
     types, dtype = pd.api.types, series.dtype
@@ -348,13 +339,7 @@ def _moments(series: pd.Series[Any]) -> Array:
 
 
 def written(value: Any) -> str:
-    """A value as text that reads like it.
-
-    Examples
-    --------
-    >>> written(1.0), written(0.5), written(datetime.datetime(2020, 4, 3))
-    ('1', '0.5', '2020-04-03')
-    """
+    """A value as text that reads like it."""
     if isinstance(value, datetime.datetime):
         moment = value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
         return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat(sep=" ")

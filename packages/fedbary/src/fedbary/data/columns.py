@@ -26,13 +26,7 @@ ACCEPTED = "numbers, booleans, text or vectors of one length"
 
 
 def kind_of(column: Array) -> Kind:
-    """Name the kind of a column.
-
-    Examples
-    --------
-    >>> kind_of(np.array([0.5, np.nan])), kind_of(np.zeros((2, 3)))
-    ('number', 'block')
-    """
+    """Name the kind of a column."""
     if column.ndim == 2:
         return "block"
     return cast(Kind, {"b": "bool", "f": "number"}.get(column.dtype.kind, "text"))

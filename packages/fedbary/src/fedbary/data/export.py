@@ -32,15 +32,6 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
     place. In CSV, text that a spreadsheet would run as a formula gets a single quote (`quoted`).
     The index of a DataFrame is written only if it has a name. Parquet keeps a block as one column
     of vectors; CSV spreads it over columns. ``mode`` is the file's from its first byte on.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> table = Table({"note": ["=1+1"], "age": [-3]}, labels=[0])
-    >>> print(write(table, Path(tempfile.mkdtemp()) / "out.csv").read_text())
-    note,age,label
-    '=1+1,-3.0,0
-    <BLANKLINE>
     """
     path = Path(path)
     suffix = table_suffix(path, WRITTEN)
@@ -94,13 +85,6 @@ def quoted(cell: Any) -> Any:
 
     Each part of it that begins like a formula gets a single quote. A lone sign and a signed number are no formulas, and
     may well be labels.
-
-    Examples
-    --------
-    >>> quoted("=1+1"), quoted(-1), quoted("a=1"), quoted("-"), quoted("-1.5"), quoted("-1+1")
-    ("'=1+1", -1, 'a=1', '-', '-1.5', "'-1+1")
-    >>> quoted(" =cmd()"), quoted("x;=HYPERLINK(1)"), quoted("1;-2")
-    ("' =cmd()", "x;'=HYPERLINK(1)", '1;-2')
     """
     if not isinstance(cell, str) or not set(cell) & _WATCHED:
         return cell

@@ -94,15 +94,7 @@ def reading_of(
 
 
 def labelled(name: str, labels: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.intp] | None, tuple[Note, ...]]:
-    """The labels that are there, at which positions, None where all are, and a note that other rows are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> there, rows, notes = labelled("bought", pd.Series([1, None, 0]))
-    >>> there.tolist(), rows.tolist(), str(notes[0])
-    ([1, 0], [0, 2], "1 of 3 rows has no label in 'bought' and is left out; fill it in to use it")
-    """
+    """The labels that are there, at which positions, None where all are, and a note that other rows are left out."""
     import pandas as pd
 
     empty = labels.isna().to_numpy(dtype=bool)
@@ -253,13 +245,7 @@ def check_roles(names: Sequence[str], label: str, id: str | None, person: str | 
 
 
 def texts(values: Sequence[str | None]) -> Array:
-    """A column of texts, None where one is missing.
-
-    Examples
-    --------
-    >>> texts(["a", None])
-    array(['a', None], dtype=object)
-    """
+    """A column of texts, None where one is missing."""
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column

@@ -59,14 +59,7 @@ class NumberTexts:
         return _without_units(self.written.take(self.others))
 
     def numbers(self, decimal: str = "") -> Floats:
-        """The number of each text, NaN where there is none; without a decimal point each text says it by itself.
-
-        Examples
-        --------
-        >>> texts = NumberTexts.of(as_arrow(["1,234"]))
-        >>> texts.numbers().tolist(), texts.numbers(",").tolist(), texts.numbers(".").tolist()
-        ([nan], [1.234], [1234.0])
-        """
+        """The number of each text, NaN where there is none; without a decimal point each text says it by itself."""
         found = np.full(len(self.points), np.nan)
         for simple, own in ((self.points, "."), (self.commas, ",")):
             if simple.any():
@@ -80,14 +73,7 @@ class NumberTexts:
         return found
 
     def decimal(self) -> Literal["", ".", ",", "both", "unclear"]:
-        """Which decimal point the texts use: empty where no text needs to be told, ``unclear`` where none tells.
-
-        Examples
-        --------
-        >>> columns = (["1,234", "1,5"], ["1,234", "1,234,567"], ["1,234"], ["1.234"], ["€ 1.234"])
-        >>> [NumberTexts.of(as_arrow(texts)).decimal() for texts in columns]
-        [',', '.', 'unclear', '', 'unclear']
-        """
+        """Which decimal point the texts use: empty where no text needs to be told, ``unclear`` where none tells."""
         points, commas, unclear = False, False, self._thousands_of_money()
         for texts in (self.written.filter(self.points), self.written.filter(self.commas), self.rest[0]):
             signed = texts.filter(matches(texts, ".*[.,].*"))
@@ -120,13 +106,7 @@ class NumberTexts:
 
 
 def numbers_of(texts: Sequence[str], decimal: str = "") -> Floats:
-    """The number of each text, NaN where there is none.
-
-    Examples
-    --------
-    >>> numbers_of(["1,5", "many"])
-    array([1.5, nan])
-    """
+    """The number of each text, NaN where there is none."""
     return NumberTexts.of(as_arrow(texts)).numbers(decimal)
 
 

@@ -92,13 +92,7 @@ def left_out(error: DataError) -> Note:
 
 
 def finite(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Numbers, without those that nothing measures: infinite ones, and those whose squares are.
-
-    Examples
-    --------
-    >>> finite(np.array([1.0, np.inf]))
-    array([ 1., nan])
-    """
+    """Numbers, without those that nothing measures: infinite ones, and those whose squares are."""
     beyond = np.abs(values) > LARGEST
     return np.where(beyond, np.nan, values) if beyond.any() else values
 

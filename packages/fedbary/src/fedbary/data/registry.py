@@ -83,15 +83,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
             self._only = before
 
     def compared(self, usual: Collection[str]) -> list[str]:
-        """The names that it is narrowed to, or else these usual ones and all that were added.
-
-        Examples
-        --------
-        >>> shapes = Registry("fedbary.doctest", {"cube": 6, "dice": 6}, lambda name, sides: sides)
-        >>> shapes.register("prism", 5)
-        >>> shapes.compared(["cube"])
-        ['cube', 'prism']
-        """
+        """The names that it is narrowed to, or else these usual ones and all that were added."""
         return list(dict.fromkeys([*usual, *self._added]) if self._only is None else self._only)
 
     def __getitem__(self, name: str) -> Item:

@@ -35,14 +35,7 @@ class Spool:
 
     @classmethod
     def of(cls, rows: NDArray[np.generic]) -> Spool:
-        """A matrix that is there already.
-
-        Examples
-        --------
-        >>> Spool.of(np.eye(2)).array()
-        array([[1., 0.],
-               [0., 1.]])
-        """
+        """A matrix that is there already."""
         spool = cls(int(rows.shape[1]), rows.dtype)
         spool.append(rows)
         return spool
@@ -74,30 +67,14 @@ class Spool:
                 start += size
 
     def placed(self, most: int | None = None) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """The same, each with its place among all rows.
-
-        Examples
-        --------
-        >>> spool = Spool(1)
-        >>> for part in (np.zeros((2, 1)), np.ones((1, 1))):
-        ...     spool.append(part)
-        >>> [place for place, rows in spool.placed()]
-        [slice(0, 2, None), slice(2, 3, None)]
-        """
+        """The same, each with its place among all rows."""
         start = 0
         for rows in self.parts(most):
             yield slice(start, start + len(rows)), rows
             start += len(rows)
 
     def take(self, chosen: NDArray[np.integer]) -> NDArray[Any]:
-        """Some rows, whose places are given in order.
-
-        Examples
-        --------
-        >>> Spool.of(np.eye(3)).take(np.array([0, 2]))
-        array([[1., 0., 0.],
-               [0., 0., 1.]])
-        """
+        """Some rows, whose places are given in order."""
         parts = [np.zeros((0, self._width), self._dtype)]
         for place, rows in self.placed():
             first, last = np.searchsorted(chosen, (place.start, place.stop))

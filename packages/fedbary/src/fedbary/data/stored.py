@@ -27,18 +27,6 @@ class StoredTable(Table):
 
     `batches` reads a part at a time; ``columns[name]`` reads one column. All else that a `Table` does works, too.
     What is wrong with a cell is said when it is met. The file must not change in the meantime.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import pandas as pd
-    >>> import fedbary as fb
-    >>> path = Path(tempfile.mkdtemp()) / "ward.parquet"
-    >>> pd.DataFrame({"age": [31.5, 45, 52], "label": ["a", "b", "a"]}).to_parquet(path)
-    >>> table = fb.read(path, "label", stored=True)
-    >>> table, [part.columns["age"].tolist() for part in table.batches(rows=2)]
-    (StoredTable(3 rows, 1 columns, label 'label'), [[31.5, 45.0], [52.0]])
     """
 
     columns: StoredColumns

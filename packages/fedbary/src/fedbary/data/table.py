@@ -330,12 +330,6 @@ def concat(tables: Iterable[Table]) -> Table:
     """Put tables with the same columns under one another; ids and persons are kept where all have them.
 
     Numbers of persons mean the same in all of them, as they do in parts of one table.
-
-    Examples
-    --------
-    >>> one = Table({"age": [31]}, labels=[0])
-    >>> len(concat([one, one]))
-    2
     """
     parts = list(tables)
     if not parts:

@@ -39,14 +39,6 @@ class Plan:
     engine : str
         The network that carries the messages: ``flower``, ``nvflare``, or one that another package offers by an entry
         point of the group ``fedbary.networks``.
-
-    Examples
-    --------
-    >>> Plan(["north", "south"]).address
-    '127.0.0.1:8443'
-    >>> Plan(["../north"])
-    Traceback (most recent call last):
-    fedbary.errors.SettingsError: '../north' cannot be a node's name: use 1 to 64 letters, digits, '_' and '-', ...
     """
 
     nodes: Sequence[str]

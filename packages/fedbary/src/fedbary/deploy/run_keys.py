@@ -44,16 +44,7 @@ RUN_KEYS: Mapping[str, Scalar] = {
 
 
 def typed_settings(typed: Iterable[str], known: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Settings that were typed as ``key=value``, each of its default's type; unknown keys are refused.
-
-    Examples
-    --------
-    >>> typed_settings(["retries=2", "label=2024", "worth=true"], RUN_KEYS)
-    {'retries': 2, 'label': '2024', 'worth': True}
-    >>> typed_settings(["retrys=2"], RUN_KEYS)
-    Traceback (most recent call last):
-    fedbary.errors.SettingsError: There is no setting 'retrys' (did you mean 'retries'?): ...
-    """
+    """Settings that were typed as ``key=value``, each of its default's type; unknown keys are refused."""
     found: dict[str, Scalar] = {}
     for one in typed:
         key, equals, value = one.partition("=")

@@ -49,13 +49,6 @@ class Attendance:
         Names of registration; nobody else is asked. Without names everybody who is online is.
     settle : float
         Seconds without a new node, after which everybody is there; not needed where names or numbers say it.
-
-    Examples
-    --------
-    >>> online = {"17": "north", "42": "south", "99": "west"}
-    >>> found = Attendance(expected=("north", "east")).attending(online)
-    >>> found.nodes, found.left_out, found.absent
-    ({'17': 'north'}, {'42': 'south', '99': 'west'}, ('east',))
     """
 
     wanted: int | None = None

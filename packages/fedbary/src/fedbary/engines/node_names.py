@@ -77,13 +77,7 @@ def registered_name(name: str) -> str:
 
 
 def distinct(wishes: Mapping[str, str]) -> dict[str, str]:
-    """The wished-for names, with the ids of those nodes that would look the same: none of them is the first.
-
-    Examples
-    --------
-    >>> distinct({"17": "north", "42": "North", "99": "south"})
-    {'17': 'north (node-17)', '42': 'North (node-42)', '99': 'south'}
-    """
+    """The wished-for names, with the ids of those nodes that would look the same: none of them is the first."""
     labels = dict(wishes)
     while True:
         seen = Counter(_looks(label) for label in labels.values())

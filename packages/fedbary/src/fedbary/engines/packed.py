@@ -28,20 +28,7 @@ _LONGEST_NOTE, _LONGEST_NOTES = 10_000, 20_000
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """What stands on a message or a reply, and what is in it.
-
-    Examples
-    --------
-    >>> asked = Envelope("a" * 32, "sketch", step=1, nonce="b")
-    >>> sent = packed_message(Message("sketch", 0, {"cap": 2.5}), asked)
-    >>> unpacked_message(sent)[0].scalars
-    {'cap': 2.5}
-    >>> answer = packed_reply(Reply(0, {"rows": 7}), asked)
-    >>> found, own = unpacked_reply(answer)
-    >>> require_answer_to(asked, own, found)
-    >>> found.scalars
-    {'rows': 7}
-    """
+    """What stands on a message or a reply, and what is in it."""
 
     head: Mapping[str, Any]
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
@@ -54,15 +41,7 @@ class Packed:
 
     @classmethod
     def from_plain(cls, content: object) -> Packed:
-        """What `to_plain` gave; whatever else a network delivers is refused.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> sent = Packed({"kind": "sketch"}, {"cap": 2.5}, {"points": np.eye(2)})
-        >>> Packed.from_plain(sent.to_plain()).arrays["points"].tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
-        """
+        """What `to_plain` gave; whatever else a network delivers is refused."""
         if not isinstance(content, Mapping):
             raise ProtocolError("engines.not-ours")
         return checked(*(content.get(part) for part in ("head", "scalars", "arrays")))

@@ -60,13 +60,6 @@ class RunOutcome:
         The network, what it calls the run, and what the nodes call it.
     report : str, optional
         The report's file beside this one, once it is there.
-
-    Examples
-    --------
-    >>> begun = RunOutcome(engine="flower", run="17")
-    >>> ended = begun.failed(ProtocolError("engines.nobody-came", deadline=120.0))
-    >>> str(ended.status), ended.exit_code, ended.code
-    ('too-few-nodes', 2, 'engines.nobody-came')
     """
 
     status: RunStatus = RunStatus.RUNNING
@@ -127,18 +120,7 @@ def failure_recorded(folder: Path, begun: Callable[[], RunOutcome]) -> Iterator[
 
 
 def read_outcome(folder: str | Path) -> RunOutcome | None:
-    """What the run in a folder wrote of its end so far; None where no run has begun there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> read_outcome(folder) is None
-    True
-    >>> _ = RunOutcome(engine="flower").save(folder)
-    >>> read_outcome(folder)
-    RunOutcome(status=<RunStatus.RUNNING: 'running'>, exit_code=None, code=None, text='', engine='flower', ...)
-    """
+    """What the run in a folder wrote of its end so far; None where no run has begun there."""
     file = Path(folder) / NAME
     try:
         content = read_json(file.read_text(encoding="utf-8"), longest=_LONGEST)

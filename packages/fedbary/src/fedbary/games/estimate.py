@@ -31,13 +31,6 @@ class Estimate:
         Permutations the values are a mean of; 0 where the method has none.
     notes : tuple of Note
         What a reader of the values should know.
-
-    Examples
-    --------
-    >>> from fedbary.games import Game, exact_shapley
-    >>> runway = Game(["small", "large"], lambda coalitions: (coalitions * [1.0, 3.0]).max(axis=1))
-    >>> exact_shapley(runway).values
-    array([0.5, 2.5])
     """
 
     players: tuple[str, ...]

@@ -30,13 +30,6 @@ def exact_shapley(game: Game, *, most_players: int = 20) -> Estimate:
         The players and their utility.
     most_players : int
         Refuse games with more players than this.
-
-    Examples
-    --------
-    >>> from fedbary.games import Game, exact_shapley
-    >>> gloves = Game.of(["left", "right", "right too"], lambda names: float("left" in names and len(names) > 1))
-    >>> exact_shapley(gloves).values.round(6).tolist()
-    [0.666667, 0.166667, 0.166667]
     """
     players = len(game)
     if players > whole(most_players, "most_players", "exact_shapley", least=1):
@@ -68,13 +61,6 @@ def leave_one_out(game: Game) -> Estimate:
     """Compute v(N) − v(N∖i), what is lost without the player; these do not add up to v(N) − v(∅).
 
     If the game's budget runs out, the values that could not be computed are NaN and ``converged`` is False.
-
-    Examples
-    --------
-    >>> from fedbary.games import Game, leave_one_out
-    >>> runway = Game(["small", "middle", "large"], lambda coalitions: (coalitions * [1.0, 2.0, 5.0]).max(axis=1))
-    >>> leave_one_out(runway).values
-    array([0., 0., 3.])
     """
     since = game.spent
     coalitions = np.vstack([np.ones((1, len(game)), dtype=bool), ~np.eye(len(game), dtype=bool)])

@@ -19,15 +19,6 @@ def fitted_values(game: Game) -> Floats:
     (Charnes et al. 1988). With the known coalitions of a size standing for all of that size, this is exact when all
     are known; where they do not determine φ it is the solution nearest to an equal split, and with none but N and ∅
     it is the equal split. NaN if v(N) or v(∅) is unknown.
-
-    Examples
-    --------
-    >>> from fedbary.games import Game, fitted_values
-    >>> game = Game(["small", "large"], lambda coalitions: (coalitions * [1.0, 3.0]).max(axis=1))
-    >>> game.total, fitted_values(game).tolist()
-    (3.0, [1.5, 1.5])
-    >>> game.value(["small"]), game.value(["large"]), fitted_values(game).round(6).tolist()
-    (1.0, 3.0, [0.5, 2.5])
     """
     players = len(game)
     grand, empty = game.known_values(np.array([[True], [False]]).repeat(players, axis=1))

@@ -46,16 +46,6 @@ class Game:
     max_seconds : float, optional
         Most seconds to spend in the utility. It cannot be interrupted, so a batch is then given to it in pieces
         that should fit by its speed so far, at least one coalition at a time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.games import Game
-    >>> game = Game(["a", "b", "c"], lambda coalitions: coalitions.sum(axis=1) ** 2)
-    >>> game.values(np.array([[True, True, False], [False, False, True], [True, True, False]]))
-    array([4., 1., 4.])
-    >>> game.evaluations
-    2
     """
 
     def __init__(
@@ -85,14 +75,7 @@ class Game:
         max_evaluations: int | None = None,
         max_seconds: float | None = None,
     ) -> Game:
-        """Make a game from a function of one coalition, given as the frozenset of its players' names.
-
-        Examples
-        --------
-        >>> from fedbary.games import Game
-        >>> Game.of(["left", "right"], lambda names: float(len(names) == 2)).grand
-        1.0
-        """
+        """Make a game from a function of one coalition, given as the frozenset of its players' names."""
         names = np.array(_names(players), dtype=object)
 
         def utility(coalitions: Bools) -> list[float]:
@@ -146,14 +129,7 @@ class Game:
         return min(left, max(1.0, (self.max_seconds - self.seconds) * self.evaluations / self.seconds))
 
     def value(self, coalition: Iterable[str] | Bools) -> float:
-        """Return the utility of one coalition, given by its players' names or as N booleans.
-
-        Examples
-        --------
-        >>> from fedbary.games import Game
-        >>> Game(["a", "b", "c"], lambda coalitions: coalitions.sum(axis=1)).value(["c", "a"])
-        2.0
-        """
+        """Return the utility of one coalition, given by its players' names or as N booleans."""
         if not isinstance(coalition, np.ndarray):
             members = set(coalition)
             if unknown := members - set(self.players):

@@ -22,14 +22,6 @@ class History:
         v(N) − v(∅).
     sweep : int
         Number of permutations that were drawn together and are not independent: N if guided, otherwise 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.games import History
-    >>> history = History(np.array([[1.0, 0.0], [0.0, 1.0]]), total=1.0)
-    >>> history.means, history.standard_errors
-    (array([0.5, 0.5]), array([0.5, 0.5]))
     """
 
     marginals: Floats

@@ -63,14 +63,6 @@ def permutation_shapley(
     -------
     Estimate
         If the budget runs out, it is from the waves that were completed; if there is none, see `fitted_values`.
-
-    Examples
-    --------
-    >>> from fedbary.games import Game, MaxPermutations, permutation_shapley
-    >>> additive = Game(["a", "b", "c"], lambda coalitions: coalitions @ [1.0, 2.0, -3.0])
-    >>> found = permutation_shapley(additive, seed=0, stop=MaxPermutations(4))
-    >>> found.values, found.permutations, found.evaluations <= 8
-    (array([ 1., 2., -3.]), 4, True)
     """
     seed = whole(seed, "seed", "permutation_shapley", least=0)
     truncation = number(truncation, "truncation", "permutation_shapley", zero=True)

@@ -15,15 +15,7 @@ _TINY = 1e-12
 
 
 class Stopping(ABC):
-    """A criterion that looks at the `History` of a run; combine two with ``|`` (either) or ``&`` (both).
-
-    Examples
-    --------
-    >>> from fedbary.games import MaxPermutations, RelativeChange
-    >>> stop = RelativeChange(0.05) | MaxPermutations(500)
-    >>> stop.most
-    500
-    """
+    """A criterion that looks at the `History` of a run; combine two with ``|`` (either) or ``&`` (both)."""
 
     @abstractmethod
     def met(self, history: History) -> bool:
@@ -47,15 +39,7 @@ class Stopping(ABC):
 
 @dataclass(frozen=True)
 class MaxPermutations(Stopping):
-    """Stop after so many permutations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.games import History, MaxPermutations
-    >>> MaxPermutations(2).met(History(np.ones((2, 3)), total=3.0))
-    True
-    """
+    """Stop after so many permutations."""
 
     permutations: int
 
@@ -83,13 +67,6 @@ class RelativeChange(Stopping):
     After more than ``least`` permutations, each of the last ``window`` running means m_t is compared with the newest,
     m_T: the mean over players of abs(m_t − m_T) / abs(m_T) must be at most ``tolerance`` for all of them. A steady
     mean is no proof of a small error, and players near zero weigh much: see `StandardErrorBelow`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.games import History, RelativeChange
-    >>> RelativeChange(0.05, window=10, least=30).met(History(np.ones((31, 3)), total=3.0))
-    True
     """
 
     tolerance: float = 0.05
@@ -115,14 +92,6 @@ class StandardErrorBelow(Stopping):
     """Stop when the largest standard error is at most ``limit``, after at least ``least`` permutations.
 
     With ``relative=True`` the limit is a part of abs(v(N) − v(∅)), otherwise it is in units of the utility.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.games import History, StandardErrorBelow
-    >>> history = History(np.tile([[1.0, 0.0], [0.0, 1.0]], (50, 1)), total=1.0)
-    >>> history.standard_errors.round(3), StandardErrorBelow(0.06).met(history), StandardErrorBelow(0.05).met(history)
-    (array([0.05, 0.05]), True, False)
     """
 
     limit: float

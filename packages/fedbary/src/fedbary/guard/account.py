@@ -109,13 +109,6 @@ class Account:
         Digest of the last line; empty where there is none.
     torn, damaged : tuple of int
         Numbers of lines that a crash left unfinished, and of those that the owner accepted as they are.
-
-    Examples
-    --------
-    >>> opened = Entry(QUESTION, protocol="sketch", epsilon=0.5)
-    >>> account = Account((opened, opened))
-    >>> account.questions("sketch"), account.spent(), account.questions("cards")
-    (2, 1.0, 0)
     """
 
     entries: tuple[Entry, ...]

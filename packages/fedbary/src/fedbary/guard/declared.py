@@ -23,12 +23,6 @@ class Declared:
     """What a server may know of a table without asking: its row count, and the names and widths of its columns.
 
     With ε rows are persons, where the owner says whose each row is: how many a person has is that person's own.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> Declared.of(fb.Table({"age": [51, 38]}, ["ill", "well"]))
-    Declared(rows=2, columns={'age': None})
     """
 
     rows: int

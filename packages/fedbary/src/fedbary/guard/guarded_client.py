@@ -87,24 +87,6 @@ class GuardedClient:
         Folder of the table's cards that left before.
     release : ReleasedTables, optional
         The table's released rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import fedbary as fb
-    >>> from fedbary.guard.guarded_client import GuardedClient
-    >>> from fedbary.guard.ledger import Ledger
-    >>> from fedbary.guard.policy import OwnerPolicy
-    >>> from fedbary.valuation.rules import RowRules
-    >>> digits, asked, rules = fb.datasets.load("digits"), fb.Sketch(epsilon=1.0), RowRules()
-    >>> server = asked.server(["me"], digits.test, asked.space(None), rules=rules, seed=0)
-    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.jsonl")
-    >>> rows, policy = digits.train.take(range(50)), OwnerPolicy(epsilon_budget=1.0)
-    >>> mine = GuardedClient.for_table(rows, asked, policy=policy, ledger=ledger, run="may", seed=7)
-    >>> sorted(mine.answer(server.tasks()["me"]).scalars)
-    ['cost', 'doubted', 'error', 'lower', 'missing', 'noise', 'odd', 'relaxed', 'rows']
-    >>> ledger.spent()
-    1.0
     """
 
     def __init__(
@@ -380,15 +362,7 @@ def reply_bytes(reply: Reply) -> int:
 
 
 def reply_digest(reply: Reply) -> str:
-    """A hash of a reply's content.
-
-    Examples
-    --------
-    >>> from fedbary.guard.guarded_client import reply_digest
-    >>> from fedbary.protocols.messages import Reply
-    >>> reply_digest(Reply(0, {"rows": 7})) == reply_digest(Reply(1, {"rows": 7}))
-    True
-    """
+    """A hash of a reply's content."""
     return injective_digest("reply", _scalars(reply), reply.arrays)
 
 

@@ -34,16 +34,7 @@ _OWNERS = 0o600
 def owner_view(
     client: str, rows: ScoredRows, settings: Mapping[str, Any], schema: Schema | None = None, target: Any = None
 ) -> Valuation:
-    """One owner's view of a run: its own row values, and nothing about anybody else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.valuation.row_frame import row_frame
-    >>> rows = ScoredRows(row_frame(np.arange(2), np.zeros(2)))
-    >>> owner_view("me", rows, {"protocol": "sketch"}).rows("me")["row"].tolist()
-    [0, 1]
-    """
+    """One owner's view of a run: its own row values, and nothing about anybody else."""
     import pandas as pd
 
     record = {"client": client, "rows": len(rows), "outcome": Outcome()}

@@ -29,18 +29,7 @@ _QUOTES = frozenset({"example", "row", "text"})
 
 
 def log_error(error: Exception, what: str) -> None:
-    """Write down why something did not leave.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from fedbary.errors import DataError
-    >>> home = Path(tempfile.mkdtemp())
-    >>> with owner_log(home):
-    ...     log_error(DataError("data.mixed-column", column="age", example="'53y'", row=7), "failed")
-    >>> print((home / LOG).read_text()[32:])
-    failed: data.mixed-column column 'age' mixes numbers and text; correct or empty these cells, or read ...
-    """
+    """Write down why something did not leave."""
     note = as_note(error)
     quotes = _QUOTES | ({"why"} if note.code.startswith("data.") else set())
     shown = Note(note.code, {name: fact for name, fact in note.facts.items() if name not in quotes})

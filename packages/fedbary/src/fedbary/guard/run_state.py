@@ -39,15 +39,6 @@ class RunState:
     """A run's memory; ``step`` counts its answers, and ``reading`` is how its first message wanted columns read.
 
     Of a run that is ``over`` nothing is needed but its last answer, should the server not have heard it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> last = LastAnswer("sketch 0 af", 1, Reply(0, {"cost": 0.1}))
-    >>> folder = Path(tempfile.mkdtemp()) / "run"
-    >>> RunState(1, {}, last).save(folder)
-    >>> RunState.load(folder).last.found.scalars
-    {'cost': 0.1}
     """
 
     step: int = 0

@@ -44,16 +44,7 @@ _INSIDE = Failure(Note("guard.failed-inside"))
 
 
 def refusal(error: Exception) -> Failure:
-    """What leaves of an error that was raised before any row was looked at: its code and public facts.
-
-    Examples
-    --------
-    >>> from fedbary.errors import PrivacyError
-    >>> refusal(PrivacyError("guard.min-group", asked=2, least=5)).note.facts
-    {'asked': 2, 'least': 5}
-    >>> refusal(ZeroDivisionError("row 17")).note.code
-    'guard.failed-inside'
-    """
+    """What leaves of an error that was raised before any row was looked at: its code and public facts."""
     return Failure.of(error).redacted() if isinstance(error, FedbaryError) else _INSIDE
 
 
@@ -62,12 +53,6 @@ def failure(found: Failure) -> Failure:
 
     A code of a list that depends on the question alone; of all others nothing but whether the table does not fit or
     something failed.
-
-    Examples
-    --------
-    >>> from fedbary.errors import DataError
-    >>> str(failure(Failure.of(DataError("data.no-rows", where="ward.csv"))).note)
-    "the table does not fit the question; the owner's own log says why"
     """
     if found.note.code in OF_THE_QUESTION:
         return found.redacted()

@@ -21,14 +21,6 @@ def own_weights(candidates: Floats, codes: Integers) -> Floats:
 
     ``candidates`` (k, n, K) are log-probabilities. A constant weak pull takes log w to −log k: with few rows the
     candidates count alike.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> codes = rng.integers(0, 2, 500)
-    >>> sure = np.where(np.eye(2, dtype=bool)[codes], np.log(0.9), np.log(0.1))
-    >>> own_weights(np.array([sure, np.full((500, 2), np.log(0.5))]), codes)[0].round(0)
-    np.float64(3.0)
     """
     from scipy.optimize import minimize
 
@@ -62,13 +54,6 @@ def with_others(said: Floats, usual: Floats, least: int) -> Floats:
 
     The model is a server's choice, which may say nothing of all rows but one, or something of all but one: that one
     would decide the weights.
-
-    Examples
-    --------
-    >>> with_others(np.array([[0.0, -9.0, 0.2, 0.0, 0.0]]), np.zeros(5), 2)
-    array([[ 0. , -0.2,  0.2,  0. ,  0. ]])
-    >>> with_others(np.array([[3.0, 0.0, 3.0, 3.0, 3.0]]), np.zeros(5), 2)
-    array([[3., 3., 3., 3., 3.]])
     """
     away = _capped(said - usual, least)
     middle = np.median(away, axis=1, keepdims=True)
@@ -89,13 +74,7 @@ def coarse(weights: Floats) -> Floats:
 
 
 def moved_or_not(weights: Floats) -> Floats:
-    """A reference's own weights for clients that may lie elsewhere: each candidate and its moved one count alike.
-
-    Examples
-    --------
-    >>> moved_or_not(np.array([0.4, 0.2, 0.1, 0.6, 0.2])).round(2).tolist()
-    [0.3, 0.3, 0.1, 0.4, 0.4]
-    """
+    """A reference's own weights for clients that may lie elsewhere: each candidate and its moved one count alike."""
     found = np.array(weights, dtype=np.float64)
     for first in (0, 3):
         if first + 1 < len(found):

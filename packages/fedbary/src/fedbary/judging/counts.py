@@ -24,11 +24,6 @@ def counted(surprise: Floats, *, groups: Groups | None = None) -> Floats:
     """How many surprises lie in each cell; with ``groups``, no cell but an empty one holds fewer different rows.
 
     Cells of fewer are merged downwards, so that nobody looks more surprising, and what is left in the lowest upwards.
-
-    Examples
-    --------
-    >>> counted(np.array([0.0, 0.1, 0.5, 9.0]), groups=Groups(np.arange(4), 2))[:4]
-    array([2., 0., 2., 0.])
     """
     cells = cells_of(surprise)
     found = np.bincount(cells, minlength=CELLS).astype(float)
@@ -55,13 +50,6 @@ def smooth_surprise(surprise: Floats, null: Floats) -> Floats:
     """−log of the share of null rows that surprise as much: between edges interpolated, beyond the last on and on.
 
     Unlike p-values it tells any two rows apart, so that rows are ranked by it.
-
-    Examples
-    --------
-    >>> null = np.zeros(CELLS)
-    >>> null[:2] = 90.0, 9.0
-    >>> smooth_surprise(np.array([0.0, 0.2, 5.0]), null).round(2).tolist()
-    [0.0, 2.3, 9.21]
     """
     last = int(np.flatnonzero(null)[-1]) + 1 if null.any() else 0
     edges = EDGES[: last + 1]

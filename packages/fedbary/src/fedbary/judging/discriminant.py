@@ -46,15 +46,7 @@ class Discriminant:
 
     @classmethod
     def of(cls, counts: Floats, sums: Floats, second: Floats, centre: Floats, scale: Floats) -> Discriminant:
-        """Of class moments about the origin; means shrunk to the grand mean, the covariance to its diagonal.
-
-        Examples
-        --------
-        >>> sums, second = np.array([[-40.0], [40.0]]), np.array([[100.0]])
-        >>> found = Discriminant.of(np.array([40.0, 40.0]), sums, second, np.zeros(1), np.ones(1))
-        >>> found.means.round(2).tolist(), found.covariance.round(2).tolist()
-        ([[-0.93], [0.93]], [[0.26]])
-        """
+        """Of class moments about the origin; means shrunk to the grand mean, the covariance to its diagonal."""
         rows = float(counts.sum())
         sums = (sums - counts[:, None] * centre) / scale
         total = sums.sum(axis=0)
@@ -131,13 +123,7 @@ def steadied(within: Floats, freedom: float) -> Floats:
 
 
 def standardising(rows: float, total: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Centre and scale of coordinates by the sums of all rows; those that do not vary keep their unit.
-
-    Examples
-    --------
-    >>> standardising(2.0, np.array([4.0, 6.0]), np.array([10.0, 18.0]))
-    (array([2., 3.]), array([1., 1.]))
-    """
+    """Centre and scale of coordinates by the sums of all rows; those that do not vary keep their unit."""
     centre = total / max(rows, 1e-12)
     spread = np.sqrt(np.maximum(squares / max(rows, 1e-12) - centre**2, 0.0))
     return centre, np.where(spread > _CONSTANT * max(float(spread.max(initial=0.0)), 1e-300), spread, 1.0)

@@ -9,13 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Estimate:
-    """A share of a table's rows, and between what it lies with a probability of 90 %.
-
-    Examples
-    --------
-    >>> Estimate(0.2, 0.15, 0.26).to_json()
-    {'share': 0.2, 'low': 0.15, 'high': 0.26}
-    """
+    """A share of a table's rows, and between what it lies with a probability of 90 %."""
 
     share: float
     low: float

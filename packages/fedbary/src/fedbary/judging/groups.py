@@ -27,13 +27,7 @@ class Groups:
         return Groups(self.copies[rows], self.least)
 
     def first(self) -> NDArray[np.bool_]:
-        """The first of the rows that are copies of each other.
-
-        Examples
-        --------
-        >>> Groups(np.array([1, 0, 1]), 2).first()
-        array([ True,  True, False])
-        """
+        """The first of the rows that are copies of each other."""
         found = np.zeros(len(self.copies), dtype=bool)
         found[np.unique(self.copies, return_index=True)[1]] = True
         return found

@@ -449,13 +449,6 @@ def limits(rows: Floats, usual: Floats, different: Bools | None = None, least: i
     rare class may lie far from most others.
 
     With ``least`` no farther from the middle than so many different rows.
-
-    Examples
-    --------
-    >>> [float(end[0]) for end in limits(np.append(np.zeros(99), 1e9)[:, None], np.ones(1))]
-    [-6.0, 6.0]
-    >>> [float(end[0]) for end in limits(np.arange(9.0)[:, None], np.ones(1), np.full(9, True), 3)]
-    [1.0, 7.0]
     """
     known = rows.astype(np.float64)
     holes = np.isnan(known)

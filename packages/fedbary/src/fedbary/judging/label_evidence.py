@@ -107,15 +107,6 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
         Labels of fewer rows are said to look as stated. From 2 on no row lies farther out in any direction than so many
         do, labels and looks of fewer rows do not leave, and all else does in coarse steps: M is a server's choice, and
         might speak of a single row.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> M = np.array([[0.0, 0.0], [6.0, 0.0]])
-    >>> truth = np.repeat([0, 1], [73, 27])
-    >>> evidence = label_evidence(M[truth] + rng.normal(size=(100, 2)), 0 * truth, M, np.array([50.0, 50.0]))
-    >>> evidence.stated, evidence.fitted.round(2)
-    (array([1., 0.]), array([0.73, 0.27]))
     """
     found = _label_evidence(Z, codes, M, model_counts, least)
     return found if least < 2 else _of_groups(found, least)

@@ -43,12 +43,6 @@ def judged_labels(p: Floats, codes: Integers) -> JudgedLabels:
 
     A wrong label has the probabilities u: half of it any class alike, half of it by what the row looks like besides its
     top class, as labels are replaced at random *and* confused with the next class. Of two classes there is no other.
-
-    Examples
-    --------
-    >>> found = judged_labels(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1]))
-    >>> np.exp(-found.surprise).round(2).tolist(), found.other.tolist()
-    ([1.0, 0.1], [1, 0])
     """
     rows, classes = p.shape
     own, known = np.arange(rows), codes >= 0
@@ -72,14 +66,7 @@ def judged_labels(p: Floats, codes: Integers) -> JudgedLabels:
 
 
 def share_likelihood(right: Floats, wrong: Floats) -> Floats:
-    """Log-likelihood of each of `SHARES`, Σ_i log[(1 − e)·right_i + e·wrong_i], less the highest.
-
-    Examples
-    --------
-    >>> found = share_likelihood(np.repeat([0.999, 0.001], [80, 20]), np.full(100, 0.5))
-    >>> SHARES[found.argmax()].round(2)
-    np.float64(0.39)
-    """
+    """Log-likelihood of each of `SHARES`, Σ_i log[(1 − e)·right_i + e·wrong_i], less the highest."""
     found = np.zeros(len(SHARES))
     for start in range(0, len(right), _BLOCK):
         p, u = right[start : start + _BLOCK], wrong[start : start + _BLOCK]

@@ -94,13 +94,6 @@ def judged_numbers(predictions: Floats, labels: Floats, weights: Floats) -> tupl
     """Judge labels by predictions (k, n), and what they should be; ``weights`` end with the usual spread.
 
     A right label lies around the prediction as far as most of the client's do; a wrong one anywhere among its labels.
-
-    Examples
-    --------
-    >>> labels = np.append(np.linspace(-1.0, 1.0, 99), 9.0)
-    >>> found, _ = judged_numbers(np.array([np.linspace(-1.0, 1.0, 100) + 0.01]), labels, np.array([1.0, 0.1]))
-    >>> int(found.surprise.argmax())
-    99
     """
     said = weights[:-1] / max(float(weights[:-1].sum()), _LEAST) @ predictions
     away = labels - said

@@ -12,13 +12,7 @@ _HALF, _MOST = 0.5, 3
 
 
 def named(parts: Floats, names: list[str]) -> list[str | None]:
-    """For each row the columns that make up most of its parts (n, columns), the worst first; None where there is none.
-
-    Examples
-    --------
-    >>> named(np.array([[1.0, 9.0], [0.0, 0.0]]), ["age", "glucose"])
-    ['glucose', None]
-    """
+    """For each row the columns that make up most of its parts (n, columns), worst first; None where there is none."""
     worst = np.argsort(-parts, axis=1)[:, :_MOST]
     reached = np.cumsum(np.take_along_axis(parts, worst, axis=1), axis=1)
     total = parts.sum(axis=1)

@@ -87,19 +87,6 @@ def systematic(
 
     Shares are compared on the scale 2 arcsin √share, where the spread of a share of n rows is 1/√n, with the spread
     between clients and a floor that shrinks with the number of clients that hold the class.
-
-    Examples
-    --------
-    >>> from fedbary.judging.label_evidence import label_evidence
-    >>> rng = np.random.default_rng(0)
-    >>> M = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]])
-    >>> def client(coding):
-    ...     truth = rng.integers(0, 3, 200)
-    ...     Z = M[truth] + rng.normal(size=(200, 3))
-    ...     return label_evidence(Z, np.array(coding)[truth], M, np.full(3, 250.0))
-    >>> clients = {name: client([0, 1, 2]) for name in "abcd"} | {"e": client([1, 2, 0])}
-    >>> {name: [(f.kind, f.found, f.meant) for f in found] for name, found in systematic(clients).items() if found}
-    {'e': [('label-coding', (0, 1, 2), (2, 0, 1))]}
     """
     rules = rules or LabelRules()
     return {

@@ -22,12 +22,6 @@ def composed(costs: Iterable[tuple[float, float]], delta: float) -> float:
     Google's dp-accounting (extra ``privacy``) finds less. It is told nothing of the noise but that each answer is
     (ε, δ)-differentially private, so that its bound holds whatever the noise is. Infinite where the answers' own δ
     are more than ``delta``.
-
-    Examples
-    --------
-    >>> from fedbary.privacy.accountant import composed
-    >>> round(composed([(0.1, 0.0)] * 50, delta=1e-6), 1)  # doctest: +SKIP
-    3.2
     """
     _require_probability(delta, "composed")
     try:
@@ -51,12 +45,6 @@ def largest_rho(epsilon: float, delta: float) -> float:
 
     By the Rényi accountant of Google's dp-accounting (extra ``privacy``), over orders that are fine enough to lose
     nothing that matters, and rounded down.
-
-    Examples
-    --------
-    >>> from fedbary.privacy.accountant import largest_rho
-    >>> round(largest_rho(1.0, 1e-6), 4)  # doctest: +SKIP
-    0.0244
     """
     number(epsilon, "epsilon", "largest_rho")
     _require_probability(delta, "largest_rho")

@@ -16,15 +16,7 @@ from fedbary.privacy.laplace import Below, bernoulli_exp, discrete_laplace
 
 
 def discrete_gaussian(variance: Fraction, *, below: Below = secrets.randbelow) -> int:
-    """An integer k with P(k) ∝ exp(−k²/(2·variance)), exactly.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from fedbary.privacy.gaussian import discrete_gaussian
-    >>> abs(discrete_gaussian(Fraction(100))) < 200
-    True
-    """
+    """An integer k with P(k) ∝ exp(−k²/(2·variance)), exactly."""
     if variance <= 0:
         raise PrivacyError("protocols.no-sensitivity")
     top, bottom = variance.numerator, variance.denominator

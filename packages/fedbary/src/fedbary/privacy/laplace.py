@@ -35,13 +35,6 @@ def release(value: int, *, sensitivity: int, epsilon: float) -> Release:
 
     ``sensitivity`` is the most that replacing one row can move the value. ``epsilon`` is taken as the exact fraction
     that its float stands for and the scale is rounded up, so the noise is never smaller than promised.
-
-    Examples
-    --------
-    >>> from fedbary.privacy.laplace import release
-    >>> made = release(10**9, sensitivity=1000, epsilon=0.5)
-    >>> made.scale, abs(made.value - 10**9) < 10**6
-    (2000, True)
     """
     if not _LEAST_EPSILON <= epsilon < math.inf:
         raise wrong_parameter("epsilon", "release", f"finite and at least {_LEAST_EPSILON:g}", epsilon)

@@ -23,15 +23,6 @@ def row_costs(coordinates: Floats, points: Floats, cap: float) -> Floats:
 
     ``coordinates`` has one line per coordinate, see `fedbary.space.row_points`. What cannot be computed costs ``GRID``.
     The numbers are integers in doubles, as a network simplex wants them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.privacy.row_costs import row_costs
-    >>> row_costs(np.array([[0.0, 1.0, 9.0]]), np.array([[1.0]]), 4.0)
-    array([[ 262144.],
-           [      0.],
-           [1048576.]])
     """
     width, rows = coordinates.shape
     costs = np.empty((rows, len(points)))

@@ -22,12 +22,7 @@ class Exchange:
 
 
 def check_message(exchanges: Mapping[str, Exchange], protocol: str, message: Message) -> None:
-    """Refuse a server's message that is not of a known kind and of that kind's form.
-
-    Examples
-    --------
-    >>> check_message({"finish": Exchange()}, "sketch", Message("finish", 0))
-    """
+    """Refuse a server's message that is not of a known kind and of that kind's form."""
     kind = on_one_line(message.kind)
     if message.kind not in exchanges:
         raise ProtocolError("protocols.unknown-message", protocol=protocol, kind=kind)

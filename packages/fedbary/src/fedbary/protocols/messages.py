@@ -258,15 +258,7 @@ def array_text(array: np.ndarray) -> str:
 
 
 def under(prefix: str, part: State) -> dict[str, np.ndarray]:
-    """A part with the prefix before its keys, to be joined with others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.protocols.messages import below, under
-    >>> below(under("client.", {"rows": np.array(3)}), "client.")
-    {'rows': array(3)}
-    """
+    """A part with the prefix before its keys, to be joined with others."""
     return {f"{prefix}{key}": array for key, array in part.items()}
 
 

@@ -25,16 +25,7 @@ _OFFERED: Registry[Callable[..., Settings]] = Registry("fedbary.protocols", PROT
 
 
 def protocol_named(name: str, *, in_one_process: bool = False) -> Callable[..., Settings]:
-    """The settings of a protocol; ``in_one_process`` also of one that an installed package offers by an entry point.
-
-    Examples
-    --------
-    >>> protocol_named("sketch").__name__
-    'Sketch'
-    >>> protocol_named("skecth")
-    Traceback (most recent call last):
-    fedbary.errors.SettingsError: There is no protocol 'skecth' (did you mean 'sketch'?); choose from sketch, ...
-    """
+    """The settings of a protocol; ``in_one_process`` also of one that an installed package offers by an entry point."""
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     if name in _OFFERED:
@@ -51,25 +42,13 @@ def only_in_one_process(name: str) -> SettingsError:
 
 
 def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
-    """The forms of a protocol's messages and replies, by the kind of the message.
-
-    Examples
-    --------
-    >>> sorted(exchanges_of("interpolation")["start"].reply.scalars)
-    ['allowed', 'rows']
-    """
+    """The forms of a protocol's messages and replies, by the kind of the message."""
     found: Mapping[str, Exchange] = _forms(protocol).EXCHANGES
     return found
 
 
 def claims_of(protocol: str) -> tuple[str, ...]:
-    """What a client of a protocol says of itself, and nobody else can check.
-
-    Examples
-    --------
-    >>> claims_of("interpolation")
-    ('rows', 'points that they allow', 'measures', 'their distances')
-    """
+    """What a client of a protocol says of itself, and nobody else can check."""
     found: tuple[str, ...] = _forms(protocol).CLAIMS
     return found
 

@@ -86,14 +86,6 @@ class ReleasedTable:
 
         Where persons are known, it is persons that count: of each there are rows up to a number that leaves nine of
         ten rows in, and any group is so many times larger.
-
-        Examples
-        --------
-        >>> import fedbary as fb
-        >>> table = fb.Table({"age": range(41), "rare": [0.0] * 40 + [1.0]}, ["a", "b"] * 20 + ["c"])
-        >>> released = ReleasedTable.guarded(table, "classes", 5)
-        >>> len(released.rows), bool(released.rows.columns["rare"].any())
-        (40, False)
         """
         naming = names_of_rows(table)
         nothing = np.full(len(table), RARE, dtype=object)

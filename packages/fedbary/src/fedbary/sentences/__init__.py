@@ -32,26 +32,12 @@ class Sentence:
 
 
 def say(text: str, public: str = "", *, command: str = "") -> Sentence:
-    """A sentence; ``public`` names the facts that another party may hear, with blanks between them.
-
-    Examples
-    --------
-    >>> sorted(say("column {column!r} has {count} values", "count").public)
-    ['count']
-    """
+    """A sentence; ``public`` names the facts that another party may hear, with blanks between them."""
     return Sentence(text, frozenset(public.split()), command)
 
 
 def sentence(code: str) -> Sentence | None:
-    """The sentence of a code, or None where this version of fedbary knows no such code.
-
-    Examples
-    --------
-    >>> sentence("internal.error").text
-    'internal error ({kind}[[: {text}]])'
-    >>> sentence("no.such-code") is None
-    True
-    """
+    """The sentence of a code, or None where this version of fedbary knows no such code."""
     area, _, name = code.partition(".")
     return _area(area).get(name)
 

@@ -67,16 +67,7 @@ class CellCounter:
 
 
 def count_cells(table: Table, schema: Schema) -> CellCounts:
-    """Count the cells of a table.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": np.arange(20.0, 80.0)}, ["a", "b"] * 30))
-    >>> counts = count_cells(fb.Table({"age": [np.nan, 40.0, 1000.0]}, ["a", "b", "a"]), schema)
-    >>> counts.missing, counts.lacking, counts.beyond
-    (array([1, 0, 0]), {'age': 1}, {'age': array([1])})
-    """
+    """Count the cells of a table."""
     counter = CellCounter(schema)
     for rows in table.batches():
         counter.add(rows, missing_by_column(rows, schema))
@@ -94,14 +85,6 @@ def told_missing(table: Table, schema: Schema, counts: CellCounts, copies: Integ
 
     Where fewer lack a value none does, and where fewer have one all do. Rows that are copies of each other have the
     same number in ``copies``.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"]))
-    >>> rows = fb.Table({"age": [np.nan, np.nan, 3.0, 4.0], "size": [np.nan, 2.0, 3.0, 4.0]}, ["a"] * 4)
-    >>> told_missing(rows, schema, count_cells(rows, schema), np.arange(4), least=2)
-    {'age': 0.5, 'size': 0.0}
     """
     some = [column for column in schema.columns if counts.lacking[column.name]]
     lack = {column.name: partial(_lack, column) for column in some}

@@ -132,14 +132,6 @@ def describe(table: Table, settings: Space, *, min_group: int = 1) -> Descriptio
     """Describe a table by sums over its rows; categories and classes under ``min_group`` rows stay unnamed.
 
     What leaves its owner is described of released rows (`fedbary.protocols.released_table`).
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.space.description import describe
-    >>> table = fb.Table.from_arrays([[1.0], [3.0]], ["a", "b"])
-    >>> describe(table, fb.Space()).columns[0].mean
-    (2.0,)
     """
     refuse_few(table, min_group)
     kind = check_table(table, settings)
@@ -159,15 +151,7 @@ def describe(table: Table, settings: Space, *, min_group: int = 1) -> Descriptio
 
 
 def stated_reading(table: Table) -> Reading:
-    """What the owner of a table tells others of how it was read: of the columns that are still as they were read.
-
-    Examples
-    --------
-    >>> from fedbary.data.reading import ColumnReading
-    >>> reading = Reading({"age": ColumnReading("number"), "id": ColumnReading("identifier")})
-    >>> list(stated_reading(Table({"age": [31.0]}, ["a"], reading=reading)))
-    ['age']
-    """
+    """What the owner of a table tells others of how it was read: of the columns that are still as they were read."""
     head = table.head()
     found = {name: (column_kind(values), values.size // len(head)) for name, values in head.columns.items()}
     stated = table.reading.stated()

@@ -26,21 +26,6 @@ def hand_written_schema(text: str) -> Schema:
     ``ordered = ["S", "M", "L"]`` say how their cells are read; ``may_lack = true`` that some may be missing. The label
     has ``classes``, or ``label_centre`` and ``label_scale`` where it is a number. ``coordinates`` keeps so many random
     directions of ``seed``; rows are clipped at the length ``clip``, by default 0.8 times that of a usual row.
-
-    Examples
-    --------
-    >>> schema = hand_written_schema('''
-    ... label = "diagnosis"
-    ... classes = ["ill", "well"]
-    ... [columns.age]
-    ... centre = 55
-    ... scale = 15
-    ... may_lack = true
-    ... [columns.city]
-    ... levels = ["Oslo", "Rome"]
-    ... ''')
-    >>> schema.value_width, round(schema.clip, 2)
-    (4, 1.13)
     """
     try:
         content = tomllib.loads(text)

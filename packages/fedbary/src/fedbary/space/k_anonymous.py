@@ -34,14 +34,6 @@ def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
     all rows are one group). Inside a class, a value that fewer than ``min_group`` rows do not share with the others
     becomes the others' (see `without_rare_values`), and rare categories become one, or the most frequent. So few
     missing numbers become a mean of ``min_group`` others, and where so few are there, none is.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.space.k_anonymous import k_anonymous_rows
-    >>> table = fb.Table.from_arrays([[1.0], [2.0], [2.0], [3.0], [4.0]], ["a", "a", "a", "b", "c"])
-    >>> k_anonymous_rows(table, "classes", min_group=2).columns["x"].ravel()
-    array([1., 2.])
     """
     if min_group <= 1:
         return table
@@ -111,11 +103,6 @@ def winsorised(values: NDArray[np.generic], min_group: int) -> Floats:
 
     Cells beyond b from the centre c are moved there, b the largest with min_group·b² ≤ Σ min((x − c)², b²), and c the
     mean of what comes out. Of fewer than 2·``min_group`` cells each may make up 2 / cells.
-
-    Examples
-    --------
-    >>> winsorised(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1000.0]), 3).max().round(1).item()
-    9.8
     """
     numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     there = np.maximum((~np.isnan(numbers)).sum(axis=0), 1)

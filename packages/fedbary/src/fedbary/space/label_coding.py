@@ -17,15 +17,6 @@ def other_coding(found: Iterable[str], classes: Iterable[str]) -> dict[str, str]
 
     Tried are, one after the other, the same letters or number in other clothes, another word for yes or no, and the
     beginning of a single class. A label of which nothing is obvious is left out.
-
-    Examples
-    --------
-    >>> other_coding(["GOOD", "bad"], ["good", "bad"])
-    {'GOOD': 'good'}
-    >>> other_coding(["no", "yes"], ["0", "1"]), other_coding(["B", "M"], ["benign", "malignant"])
-    ({'no': '0', 'yes': '1'}, {'B': 'benign', 'M': 'malignant'})
-    >>> other_coding(["cat"], ["dog", "emu"])
-    {}
     """
     known = sorted(set(classes))
     unknown = sorted(set(found) - set(known))

@@ -9,12 +9,6 @@ MOST_LEVELS = 100
 
 
 def named_levels(counts: Mapping[str, float], least: int) -> tuple[str, ...]:
-    """Levels of ``least`` rows or more, by name; of more than a hundred the most frequent.
-
-    Examples
-    --------
-    >>> named_levels({"Rome": 40, "Oslo": 12, "Rmoe": 1}, 5)
-    ('Oslo', 'Rome')
-    """
+    """Levels of ``least`` rows or more, by name; of more than a hundred the most frequent."""
     frequent = sorted((name for name in counts if counts[name] >= least), key=lambda name: (-counts[name], name))
     return tuple(sorted(frequent[:MOST_LEVELS]))

@@ -36,12 +36,6 @@ def limits(numbers: Floats, *, min_group: int) -> Limits:
 
     The coordinates of a block are of one kind, so they have limits together: a pixel that is never lit in the reference
     may be lit. With fewer than twice ``min_group`` numbers there are no limits.
-
-    Examples
-    --------
-    >>> found = limits(np.arange(101.0)[:, None], min_group=5)
-    >>> found.middle, found.low, found.high
-    (array([50.]), array([-46.]), array([146.]))
     """
     size = min(max(min_group, 1), len(numbers))
     ordered = np.sort(numbers, axis=0)  # NaN last
@@ -58,13 +52,7 @@ def limits(numbers: Floats, *, min_group: int) -> Limits:
 
 
 def span(numbers: Floats, *, min_group: int) -> tuple[Floats, Floats]:
-    """Where most numbers of each column lie: from the mean of the ``min_group`` lowest to that of the highest.
-
-    Examples
-    --------
-    >>> span(np.arange(101.0)[:, None], min_group=5)
-    (array([2.]), array([98.]))
-    """
+    """Where most numbers of each column lie: from the mean of the ``min_group`` lowest to that of the highest."""
     size = min(max(min_group, 1), len(numbers))
     ordered = np.sort(numbers, axis=0)  # NaN last
     present = (~np.isnan(ordered)).sum(axis=0)

@@ -21,16 +21,7 @@ Integers = NDArray[np.int64]
 
 
 def missing_by_column(table: Table, schema: Schema) -> Integers:
-    """Cells without a value, one line per row and one column per column of the schema.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "city": ["Rome", "Oslo"]}, ["a", "b"]))
-    >>> missing_by_column(fb.Table({"age": [np.nan, 40.0], "city": [None, "Rome"]}, ["a", "b"]), schema)
-    array([[1, 1],
-           [0, 0]])
-    """
+    """Cells without a value, one line per row and one column per column of the schema."""
     found = np.zeros((len(table), len(schema.columns)), dtype=np.int64, order="F")
     for place, column in enumerate(schema.columns):
         missing = missing_of(table, column)

@@ -74,17 +74,6 @@ def fit_notes(
     (all do, where fewer do not); shares have two digits, that of different rows in steps of so many, and how a median
     differs is a power of ten. ``cloud`` and ``cells`` are the table's embedding, which knows which rows are equal, and
     its counted cells, if they are at hand.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.space.notes import fit_notes
-    >>> reference = fb.Table({"age": np.arange(20.0, 80.0)}, ["a", "b"] * 30)
-    >>> client = fb.Table({"age": 1000 * np.arange(20.0, 80.0)}, ["a"] * 60)
-    >>> for note in fit_notes(client, fb.fit_schema(reference)):
-    ...     print(note)
-    lacks class b
-    100 % of its rows lie beyond anything in the reference in column 'age'; its median is 1,000 times the reference's
     """
     cloud = cloud or embed(table, schema)
     notes = []
@@ -150,17 +139,6 @@ def require_known_labels(table: Table, schema: Schema, cloud: Points | StoredPoi
     """Refuse a table that has hardly a label of the schema: compared with it, all of its rows would be wrong.
 
     A single row with a known label must not decide, so there must be ``min_group`` different ones.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table.from_arrays([[0.0], [1.0]], ["no", "yes"]))
-    >>> client = fb.Table.from_arrays([[0.0], [1.0]], ["No", "Yes"])
-    >>> try:
-    ...     require_known_labels(client, schema, fb.embed(client, schema), min_group=1)
-    ... except fb.DataError as error:
-    ...     print(error.code, error.public["meant"])
-    schema.no-known-label ('no for No', 'yes for Yes')
     """
     classes = schema.label.classes
     if schema.label.kind != "classes" or not classes:

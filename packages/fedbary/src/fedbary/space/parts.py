@@ -41,15 +41,7 @@ class Part:
 
 
 def encoded_parts(table: Table, schema: Schema) -> Iterator[Part]:
-    """The rows of a table in order, a part at a time; a table that is not large is one part.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> table = fb.Table({"age": [30.0, 50.0]}, ["a", "b"])
-    >>> [part.encoded.ravel().tolist() for part in encoded_parts(table, fb.fit_schema(table))]
-    [[-1.0, 1.0]]
-    """
+    """The rows of a table in order, a part at a time; a table that is not large is one part."""
     require_columns(table, schema)
     require_categories(table, schema)
     for rows in table.batches():

@@ -14,12 +14,6 @@ def one_row_each(table: Table, order: NDArray[np.intp] | None = None) -> Table:
     Which one it is depends on that person's rows alone: lots within different persons are independent. So tables that
     differ in all rows of one person differ here in one row, whatever lots fell elsewhere, and what is ε-differentially
     private for one row of this table is so for a whole person of the other; its number of rows is that of persons.
-
-    Examples
-    --------
-    >>> table = Table({"age": [31, 45, 32]}, ["ill", "ill", "well"], persons=["ann", "ben", "ann"])
-    >>> one_row_each(table, order=np.array([2, 1, 0])).columns["age"].tolist()
-    [45.0, 32.0]
     """
     if table.persons is None:
         return table

@@ -81,27 +81,12 @@ def missing_cells(table: Table, schema: Schema) -> NDArray[np.int64]:
     """How many of the schema's cells have no value in each row; a block of width w has w cells.
 
     Each row's number depends on its own cells alone.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0], "scan": np.eye(2)}, ["a", "b"]))
-    >>> missing_cells(fb.Table({"age": [np.nan, 40.0], "scan": np.full((2, 2), np.nan)}, ["a", "b"]), schema)
-    array([3, 2])
     """
     return np.concatenate([missing_by_column(part, schema).sum(axis=1) for part in table.batches()])
 
 
 def missing_share(table: Table, schema: Schema) -> float:
-    """Share of the schema's cells that have no value, over all rows.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]))
-    >>> missing_share(fb.Table({"age": [np.nan, 40.0]}, ["a", "b"]), schema)
-    0.5
-    """
+    """Share of the schema's cells that have no value, over all rows."""
     return float(missing_cells(table, schema).mean()) / cells_of_a_row(schema)
 
 
@@ -142,16 +127,7 @@ def cloud_of(encoded: Floats, missing: Integers, labels: NDArray[np.generic], sc
 
 
 def random_points(rng: np.random.Generator, count: int, schema: Schema) -> Floats:
-    """Standard normal points of the schema's space, at which nothing is missing.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]), fb.Space(labels="onehot"))
-    >>> points = random_points(np.random.default_rng(0), 5, schema)
-    >>> points.shape == (5, schema.point_width), points[:, schema.value_width].any()
-    (True, np.False_)
-    """
+    """Standard normal points of the schema's space, at which nothing is missing."""
     drawn = rng.standard_normal((count, schema.point_width - schema.mark_width))
     values, labels = np.split(drawn, [schema.value_width], axis=1)
     return np.hstack([values, np.zeros((count, schema.mark_width)), labels])

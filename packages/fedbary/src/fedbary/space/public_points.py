@@ -28,16 +28,7 @@ def public_width(schema: Schema) -> int:
 
 
 def public_points(table: Table, schema: Schema) -> Floats:
-    """Public coordinates of all rows, one line per coordinate.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]))
-    >>> public_points(fb.Table({"age": [60.0, np.nan]}, ["b", "c"]), schema)
-    array([[2., 0.],
-           [0., 1.]])
-    """
+    """Public coordinates of all rows, one line per coordinate."""
     values, missing = row_values(table, schema), missing_by_column(table, schema)
     with np.errstate(all="ignore"):
         if schema.projection is not None:

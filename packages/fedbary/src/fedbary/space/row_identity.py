@@ -86,13 +86,6 @@ def hashed_rows(matrix: NDArray[np.floating]) -> NDArray[np.bytes_]:
 
     Bits are mixed and summed with random factors (multilinear hashing): two different rows have the same hash with a
     probability of about 2⁻¹²⁸.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, other, again = hashed_rows(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
-    >>> one == again, one == other
-    (True, False)
     """
     width = matrix.shape[1]
     factors = np.random.default_rng(width).integers(0, 2**64, (2, width), dtype=np.uint64) | np.uint64(1)

@@ -34,18 +34,6 @@ def row_points(table: Table, schema: Schema) -> Floats:
 
     Raises only where columns are missing or have another width. Label coordinates must not depend on other rows, so
     they are those of ``onehot`` or ``numeric``.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.space.row_points import row_points
-    >>> schema = fb.fit_schema(fb.Table({"age": [30.0, 50.0]}, ["a", "b"]), fb.Space(labels="onehot", label_weight=2))
-    >>> row_points(fb.Table({"age": ["60", "unknown"]}, ["b", "c"]), schema)
-    array([[2.        , 0.        ],
-           [0.        , 1.41421356],
-           [0.        , 0.        ],
-           [1.        , 0.        ],
-           [0.        , 1.        ]])
     """
     encoded = row_values(table, schema)
     with np.errstate(all="ignore"):

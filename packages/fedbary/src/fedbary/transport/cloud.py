@@ -31,15 +31,7 @@ class Cloud(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CloudInMemory:
-    """Points and weights as arrays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.transport.cloud import CloudInMemory
-    >>> [len(chunk) for chunk in CloudInMemory(np.zeros((70_000, 2)), np.full(70_000, 1 / 70_000)).chunks()]
-    [65536, 4464]
-    """
+    """Points and weights as arrays."""
 
     points: Floats
     weights: Floats

@@ -27,13 +27,6 @@ def integer_flow(costs: Floats, supply: int, demands: Sequence[int]) -> int:
     and potentials. These are integers below 2⁵³ here, so every step is exact; its pivot rule keeps the tree strongly
     feasible, so it ends; and its tolerance of 2·10⁻¹⁵ times a potential stays below one. What it found is proved in
     integers: a plan and potentials of equal value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.transport.integer_flow import integer_flow
-    >>> integer_flow(np.array([[0.0, 5.0], [1.0, 2.0]]), 3, [4, 2])
-    5
     """
     # POT imports every array library it finds, which costs seconds; the core needs none of them.
     os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
@@ -57,15 +50,7 @@ def integer_flow(costs: Floats, supply: int, demands: Sequence[int]) -> int:
 
 
 def whole_masses(weights: Floats, total: int) -> list[int]:
-    """Weights as whole numbers that sum to ``total``: none is off by one or more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.transport.integer_flow import whole_masses
-    >>> whole_masses(np.array([0.25, 0.25, 0.5]), 10)
-    [2, 3, 5]
-    """
+    """Weights as whole numbers that sum to ``total``: none is off by one or more."""
     shares = [Fraction(weight) for weight in weights.tolist()]
     unit = Fraction(total) / sum(shares)
     ends, reached = [0], Fraction(0)

@@ -40,16 +40,6 @@ def semi_discrete(cloud: Cloud, Y: Floats, b: Floats, *, cap: float | None = Non
     there, and the doubtful ones are settled by the network simplex. At its prices the dual value
     Σ_i a_i·min_s(c_is − g_s) + Σ_s b_s·g_s is computed in float64, from which the gap is certified. Where it is wide,
     more points are settled, at worst all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.transport.cloud import CloudInMemory
-    >>> from fedbary.transport.semi_discrete import semi_discrete
-    >>> X = np.random.default_rng(0).normal(size=(20_000, 2))
-    >>> found = semi_discrete(CloudInMemory(X, np.full(20_000, 1 / 20_000)), X[:5], np.full(5, 0.2))
-    >>> found.gap <= 1e-4 * found.cost
-    True
     """
     used, size = np.flatnonzero(b > 0), len(cloud.weights)
     doubtful = int(np.clip(size // 10, _LEAST_DOUBTFUL, _MOST_DOUBTFUL // 4))

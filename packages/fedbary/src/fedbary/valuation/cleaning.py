@@ -151,13 +151,6 @@ def suggestions(rows: pd.DataFrame) -> pd.Series:
     """The suggested labels to show: those of rows whose label is doubted.
 
     Every row has a best other label, but where only the features are odd it is no advice.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"reason": ["label", "features"], "suggested_label": ["b", "a"]})
-    >>> suggestions(rows).fillna("–").tolist()
-    ['b', '–']
     """
     return rows["suggested_label"].where(rows["reason"].fillna("label").str.contains("label"))
 

@@ -27,15 +27,6 @@ def shares(distances: Floats, *, spread: float = 0.0) -> Floats:
     δ is a tenth of the target's ``spread``. Distances are mostly said by the clients themselves, and with δ = 0 whoever
     claims 0 takes all; so its share is at most 1 + d/δ times that of a client at distance d, eleven times where that is
     one spread away. Equal distances have equal shares, and the order of shares is that of the distances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.valuation.contribution import shares
-    >>> shares(np.array([1.0, 3.0]))
-    array([0.75, 0.25])
-    >>> shares(np.array([0.0, 1.0, 1.0]), spread=1.0).round(2)
-    array([0.85, 0.08, 0.08])
     """
     inverse = _inverse(distances, spread)
     return inverse / np.nansum(inverse)

@@ -39,11 +39,6 @@ def places(low: Floats, high: Floats) -> list[str | None]:
 
     The first is one more than there are others certainly better, the last leaves room for all certainly worse; None
     for whoever has no interval at all.
-
-    Examples
-    --------
-    >>> places(np.array([0.9, 0.5, 0.55, np.nan]), np.array([1.0, 0.7, 0.6, np.nan]))
-    ['1', '2–3', '2–3', None]
     """
     known = ~np.isnan(low)
     count = int(known.sum())

@@ -21,16 +21,7 @@ MOST_IN_CSV = 100_000
 
 
 def write_rows(scored: ScoredRows, stem: Path, *, mode: int = 0o666) -> list[Path]:
-    """Write ``stem.parquet`` and, of at most 100,000 rows, ``stem.csv``, which a larger table before may have left.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> scored = ScoredRows({"row": np.arange(2), "value": np.zeros(2)})
-    >>> [file.name for file in write_rows(scored, Path(tempfile.mkdtemp()) / "rows")]
-    ['rows.parquet', 'rows.csv']
-    """
+    """Write ``stem.parquet`` and, of at most 100,000 rows, ``stem.csv``, which a larger table before may have left."""
     parquet, csv = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("parquet", "csv"))
     try:
         write_atomically(parquet, lambda draft: _write_parquet(scored, draft), mode=mode)

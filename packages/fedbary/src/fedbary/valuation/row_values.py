@@ -105,15 +105,7 @@ def suspects(values: Floats, flagged: NDArray[np.bool_], bad: Estimate) -> NDArr
 
 
 def calibrated_gradient(potentials: Floats) -> Floats:
-    """f_l minus the mean of the other rows' f: positive if more mass on row l increases the distance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.valuation.row_values import calibrated_gradient
-    >>> calibrated_gradient(np.array([1.0, 2.0, 6.0]))
-    array([-3. , -1.5,  4.5])
-    """
+    """f_l minus the mean of the other rows' f: positive if more mass on row l increases the distance."""
     if len(potentials) < 2:
         return np.zeros(len(potentials))
     others = (potentials.sum() - potentials) / (len(potentials) - 1)

@@ -59,27 +59,14 @@ class RowFacts:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> RowFacts:
-        """What `to_json` gave.
-
-        Examples
-        --------
-        >>> facts = RowFacts(wrong_labels=Estimate(0.1, 0.05, 0.15), moving={"age": (-3.0, 1.1)})
-        >>> RowFacts.from_json(facts.to_json()) == facts
-        True
-        """
+        """What `to_json` gave."""
         read = {name: content[name] and Estimate.from_json(content[name]) for name in _ESTIMATES}
         moving = {str(name): (float(add), float(times)) for name, (add, times) in content.get("moving", {}).items()}
         return cls(**{**content, **read, "guarantee": Note.from_json(content["guarantee"]), "moving": moving})
 
 
 def few_texts(codes: NDArray[np.integer], names: Sequence[str]) -> pd.Categorical[Any]:
-    """A column of texts of which there are few different ones; −1 stands for none.
-
-    Examples
-    --------
-    >>> few_texts(np.array([0, -1, 0]), ["label"]).tolist()
-    ['label', nan, 'label']
-    """
+    """A column of texts of which there are few different ones; −1 stands for none."""
     import pandas as pd
 
     return pd.Categorical.from_codes(codes, dtype=_few(tuple(names)))
@@ -94,13 +81,7 @@ def _few(names: tuple[str, ...]) -> pd.CategoricalDtype:
 
 
 def numbered(texts: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str]]:
-    """Texts as what `few_texts` takes.
-
-    Examples
-    --------
-    >>> numbered(["age", None, "age"])
-    (array([ 0, -1,  0]), ['age'])
-    """
+    """Texts as what `few_texts` takes."""
     names = sorted({text for text in texts if text is not None})
     place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     return np.array([place.get(text, -1) for text in texts], dtype=np.int64), names
@@ -136,14 +117,7 @@ class ScoredRows:
         return row_frame(**dict(self.columns.items()))
 
     def batches(self, rows: int = 65_536) -> Iterator[pd.DataFrame]:
-        """The same frame in parts of so many rows, one at a time in memory.
-
-        Examples
-        --------
-        >>> scored = ScoredRows({"row": np.arange(3), "value": np.zeros(3)})
-        >>> [part["row"].tolist() for part in scored.batches(rows=2)]
-        [[0, 1], [2]]
-        """
+        """The same frame in parts of so many rows, one at a time in memory."""
         columns = dict(self.columns.items())  # each is read once, where they lie in a file
         for start in range(0, len(self), rows):
             yield row_frame(**{name: values[start : start + rows] for name, values in columns.items()})

@@ -102,15 +102,6 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     first* then is also who has 5 % of its rows flagged, whose closeness is below the median client's by three robust
     deviations and 0.03, or, where there is no closeness, whose distance is above it by three deviations and a quarter.
     Nothing can be said of a single client.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [200, 200, 200], seed=0)
-    >>> noisy, _ = fb.corruptions.flip_labels(parts.clients["client_3"], 0.3, seed=0)
-    >>> result = fb.value(parts.clients | {"client_3": noisy}, fb.datasets.load("digits").test, seed=0)
-    >>> {one.client: str(one.advice) for one in result.verdict()}["client_3"]
-    'look at first'
     """
     ranked = [{str(key): value for key, value in row.items()} for row in result.ranking().to_dict("records")]
     valued = [client for client in ranked if result.outcomes.get(str(client["client"]), Outcome()).ok]

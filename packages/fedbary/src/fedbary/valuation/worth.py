@@ -13,17 +13,7 @@ from fedbary.valuation.scores import ClientScores
 
 
 def with_worth(result: Valuation, scores: ClientScores, notes: Sequence[Note] = ()) -> Valuation:
-    """The result with ``worth`` and ``worth_error``; shares are those of the worths above zero.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [300, 30], seed=0).clients
-    >>> result = fb.value(parts, fb.datasets.load("digits").test, seed=0)
-    >>> scores = ClientScores("cards", ("client_1", "client_2"), np.array([0.6, 0.2]), np.zeros(2))
-    >>> with_worth(result, scores).clients[["worth", "share"]].round(2).to_numpy().tolist()
-    [[0.6, 0.75], [0.2, 0.25]]
-    """
+    """The result with ``worth`` and ``worth_error``; shares are those of the worths above zero."""
     scores = scores.among(tuple(result.clients["client"]))
     said = [*result.notes, *scores.notes, *notes]
     if not (np.nan_to_num(scores.values) > 0).any():

@@ -59,26 +59,7 @@ def valuation_markdown(result: Valuation) -> str:
 
 
 def valuation_text(result: Valuation) -> str:
-    """The verdict, the clients and what is to be said besides, for a terminal of 80 columns.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [60, 60], seed=0)
-    >>> print(fb.value(parts.clients, fb.datasets.load("digits").test, protocol=fb.Interpolation(rounds=1), seed=0))
-    Include both clients.
-    Include client_2 and client_1
-    <BLANKLINE>
-    client    rank  rows  distance   share  verdict
-    client_2   1–2    60     16.64  50.6 %  include
-    client_1   1–2    60     17.10  49.4 %  include
-    <BLANKLINE>
-    2 clients valued by the interpolation protocol against 540 reference rows.
-    client_1: has fewer than 5 rows of classes 4, 6 and 8
-    client_2: has fewer than 5 rows of classes 1 and 5
-    Clients were compared with each other: a fault that most of them share is not
-      seen.
-    """
+    """The verdict, the clients and what is to be said besides, for a terminal of 80 columns."""
     header, rows, more = clients_on_a_screen(result)
     rows = [[shortened(without_control(name), _LONGEST_NAME), *cells] for name, *cells in rows]
     # A name of two words takes two lines, so that the table fits 80 columns.

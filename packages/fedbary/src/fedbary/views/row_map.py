@@ -52,17 +52,6 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     DataFrame
         ``row, x, y, kind, label``; ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had
         no flags, "flagged" where a flag has no reason, or "target".
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.views.row_map import row_points
-    >>> digits = fb.datasets.load("digits")
-    >>> mine = digits.train.take(range(60))
-    >>> result = fb.value({"me": mine}, digits.test, seed=0)
-    >>> points = row_points(result.schema, mine, result.rows("me"), result.target)
-    >>> list(points.columns), int((points["kind"] != "target").sum())
-    (['row', 'x', 'y', 'kind', 'label'], 60)
     """
     import pandas as pd
 

@@ -30,13 +30,7 @@ class Group:
     why: str = ""
 
     def __str__(self) -> str:
-        """Names, and why.
-
-        Examples
-        --------
-        >>> str(Group(Advice.LOOK, ("a", "b"), "30 % of its cells are missing"))
-        'Look at a and b first: for each, 30 % of its cells are missing'
-        """
+        """Names, and why."""
         names = listed([shortened(without_control(name), _LONGEST_NAME) for name in self.clients], most=_MOST_NAMES)
         many = f"{counted(len(self.clients), 'client')} ({names})" if len(self.clients) > _MOST_NAMES else names
         each = "for each, " if len(self.clients) > 1 and self.advice is not Advice.NOT_VALUED else ""
@@ -44,17 +38,7 @@ class Group:
 
 
 def headline(opinions: Sequence[Opinion]) -> str:
-    """How many clients to include, to look at and to leave out.
-
-    Examples
-    --------
-    >>> headline([Opinion("a", Advice.INCLUDE, ()), Opinion("b", Advice.INCLUDE, ()), Opinion("c", Advice.LOOK, ())])
-    'Include 2 of 3 clients, look at 1 first.'
-    >>> headline([Opinion("a", Advice.UNKNOWN, ())])
-    'Nothing can be said of the only client.'
-    >>> headline([Opinion("a", Advice.UNKNOWN, ()), Opinion("b", Advice.UNKNOWN, ())])
-    'Nothing can be said of either client.'
-    """
+    """How many clients to include, to look at and to leave out."""
     total = len(opinions)
     count = {advice: sum(opinion.advice == advice for opinion in opinions) for advice in Advice}
     alone = next((advice for advice in Advice if count[advice] == total), None)

@@ -29,18 +29,7 @@ _NOT_MEASURED = 0.01  # of the laboratory's values, in every clinic
 
 
 def patients(rows: int, letter: str, rng: np.random.Generator) -> pd.DataFrame:
-    """Patients of one clinic, with ids that begin with its letter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> some = patients(3, "A", np.random.default_rng(0))
-    >>> some[["patient", "age", "sex", "temperature", "diagnosis"]]
-      patient   age   sex  temperature       diagnosis
-    0    A001  48.0  male         37.8       pneumonia
-    1    A002  64.0  male         37.1  kidney disease
-    2    A003  63.0  male         36.8  kidney disease
-    """
+    """Patients of one clinic, with ids that begin with its letter."""
     import numpy as np
     import pandas as pd
 

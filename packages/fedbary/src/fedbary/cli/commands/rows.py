@@ -228,14 +228,7 @@ def _estimates(facts: RowFacts, *, numbers: bool) -> list[str]:
 
 
 def between(estimate: Estimate) -> str:
-    """A share with its interval, if it has one.
-
-    Examples
-    --------
-    >>> from fedbary.judging.estimates import Estimate
-    >>> between(Estimate(0.31, 0.244, 0.38)), between(Estimate(0.31, 0.31, 0.31))
-    ('31 % (24 to 38 %)', '31 %')
-    """
+    """A share with its interval, if it has one."""
     interval = f" ({100 * estimate.low:.0f} to {whole_percent(estimate.high)})"
     return whole_percent(estimate.share) + (interval if estimate.low < estimate.high else "")
 

@@ -14,13 +14,6 @@ def open_file(path: Path) -> bool:
 
     Where none can be, it says on standard error where the file is, and the command goes on. ``FEDBARY_NO_BROWSER=1``
     keeps every command from opening anything, for scripts and tests.
-
-    Examples
-    --------
-    >>> import os
-    >>> os.environ["FEDBARY_NO_BROWSER"] = "1"
-    >>> open_file(Path("report.html"))
-    False
     """
     if os.environ.get(_OFF) == "1":
         return False

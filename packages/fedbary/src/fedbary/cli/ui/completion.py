@@ -14,13 +14,7 @@ Completer = Callable[[str], list[str]]
 
 
 def one_of(*names: str) -> Completer:
-    """A completion that offers these names.
-
-    Examples
-    --------
-    >>> one_of("clean", "relabelled")("re")
-    ['relabelled']
-    """
+    """A completion that offers these names."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]

@@ -31,13 +31,6 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 - one per type
     """The value in JSON's own types: frames as lists of records, arrays as lists, NaN and infinity as null.
 
     A note is its code, its facts, and its sentence for people.
-
-    Examples
-    --------
-    >>> plain({"a": (1, float("inf")), 2: None})
-    {'a': [1, None], '2': None}
-    >>> plain(Note("engines.absent-nodes", {"count": 2}))
-    {'code': 'engines.absent-nodes', 'facts': {'count': 2}, 'text': '2 nodes did not come in time'}
     """
     if value is None or isinstance(value, str | bool | int):
         return value

@@ -61,13 +61,7 @@ def owner_config(
 
 
 def beside(table: str, suffix: str) -> Path:
-    """Where what is made of a table is written by default: beside it, or here where it lies in a database.
-
-    Examples
-    --------
-    >>> beside("data/mine.csv", ".card"), beside("sqlite:///ward.db", ".card")
-    (PosixPath('data/mine.card'), PosixPath('ward.card'))
-    """
+    """Where what is made of a table is written by default: beside it, or here where it lies in a database."""
     return (Path() if is_url(table) else Path(table).parent) / f"{place_name(table)}{suffix}"
 
 

@@ -50,13 +50,7 @@ Fact = str | int | float | list[str]
 
 @dataclass
 class Session:
-    """What was asked of the whole command line, and the log.
-
-    Examples
-    --------
-    >>> session = Session(verbose=True)
-    >>> session.note("phase", phase="reading the files")  # no log was asked for: nothing happens
-    """
+    """What was asked of the whole command line, and the log."""
 
     debug: bool = False
     quiet: bool = False

@@ -42,12 +42,6 @@ class SettingsOf:
         Title of the options' panel in the help.
     without : tuple of str
         Fields that do not become options.
-
-    Examples
-    --------
-    >>> from fedbary.space.options import Space
-    >>> [one.name for one in SettingsOf(Space, panel="Rows", without=("task",)).options()][:2]
-    ['scaling', 'metric']
     """
 
     settings: type

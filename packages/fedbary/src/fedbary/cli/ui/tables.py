@@ -82,13 +82,7 @@ def share_bar(share: float, widest: float, width: int = _BAR_WIDTH) -> str:
 
 
 def rounded(value: float, shape: str = ".2f") -> str:
-    """A number of so many decimals, or a dash where it is not known.
-
-    Examples
-    --------
-    >>> rounded(0.125, "+.1f"), rounded(float("nan"))
-    ('+0.1', '–')
-    """
+    """A number of so many decimals, or a dash where it is not known."""
     return format(value, shape) if math.isfinite(value) else "–"
 
 

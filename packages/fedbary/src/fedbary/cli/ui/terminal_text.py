@@ -8,24 +8,12 @@ _JOINERS = "\u200c\u200d"
 
 
 def visible(text: object) -> str:
-    r"""The text without characters that a terminal would act on.
-
-    Examples
-    --------
-    >>> visible("a\x1b[31mb"), visible("[/oops]")
-    ('a�[31mb', '[/oops]')
-    """
+    r"""The text without characters that a terminal would act on."""
     return "".join(c if c.isprintable() or c in _JOINERS else "�" for c in str(text))
 
 
 def one_line(text: str) -> str:
-    r"""The text as a single visible line.
-
-    Examples
-    --------
-    >>> one_line("two\n  lines")
-    'two lines'
-    """
+    r"""The text as a single visible line."""
     return visible(" ".join(text.split()))
 
 

@@ -69,12 +69,6 @@ def encoded(
     alone
         Encode each cell by itself, so that not even rounding depends on another row, and take one that cannot be
         encoded as missing: for answers with ε.
-
-    Examples
-    --------
-    >>> found = encoded(["dry cough", None], kind="text", name="remark")
-    >>> found.block.shape, found.encoder, int(np.isnan(found.block).any(axis=1).sum())
-    ((2, 512), 'hashing:512', 1)
     """
     try:
         chosen = _chosen(cells, encoder, kind, agreed, alone)

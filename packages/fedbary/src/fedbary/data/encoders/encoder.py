@@ -34,17 +34,17 @@ class Encoder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
     @property
-    def digest(self) -> str: ...  # noqa: D102
+    def digest(self) -> str: ...
     @property
-    def width(self) -> int: ...  # noqa: D102
+    def width(self) -> int: ...
     @property
-    def batch(self) -> int: ...  # noqa: D102
+    def batch(self) -> int: ...
     @property
-    def separate(self) -> bool: ...  # noqa: D102
+    def separate(self) -> bool: ...
     @property
-    def costly(self) -> bool: ...  # noqa: D102
+    def costly(self) -> bool: ...
 
     def encode(self, batch: Sequence[Any]) -> npt.NDArray[Any]:
         """One row of ``width`` numbers for each image (of Pillow) or text."""

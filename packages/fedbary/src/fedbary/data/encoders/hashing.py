@@ -16,14 +16,7 @@ _LEAST, _MOST = 2, 4096
 
 @dataclass(frozen=True)
 class Hashing:
-    """Words and pairs of neighbouring words, hashed with a sign, each text of length one.
-
-    Examples
-    --------
-    >>> one, other = Hashing(64).encode(["fever and cough", "Cough and fever!"])
-    >>> bool(0 < one @ other < 1)
-    True
-    """
+    """Words and pairs of neighbouring words, hashed with a sign, each text of length one."""
 
     width: int = 512
     batch: int = 4096

@@ -38,14 +38,6 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
         Where there is none of that name, its package or weights are not there, or a function is none.
     DataError
         Where it is for the other kind.
-
-    Examples
-    --------
-    >>> encoder_of("hashing:128", "text").width
-    128
-    >>> encoder_of("pixel", "image")
-    Traceback (most recent call last):
-    fedbary.errors.SettingsError: there is no encoder 'pixel' (did you mean 'pixels'?); choose from ...
     """
     if not isinstance(spec, str):
         return function_encoder(spec, kind)
@@ -61,13 +53,7 @@ def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
 
 
 def suits(spec: Spec | None, kind: CellKind) -> bool:
-    """Whether an encoder that was asked for is one of images, or of texts; a function may be for both.
-
-    Examples
-    --------
-    >>> suits("hashing", "text"), suits("hashing:64", "image"), suits(None, "text")
-    (True, False, False)
-    """
+    """Whether an encoder that was asked for is one of images, or of texts; a function may be for both."""
     if spec is None or not isinstance(spec, str):
         return spec is not None
     family = spec.partition(":")[0]

@@ -22,13 +22,7 @@ _PROJECTIONS = 6
 
 
 def probe(kind: CellKind) -> list[Any]:
-    """A few images, in colours and gray, or texts; the same everywhere.
-
-    Examples
-    --------
-    >>> len(probe("text")), [image.mode for image in probe("image")]
-    (6, ['RGB', 'RGB', 'L', 'RGB'])
-    """
+    """A few images, in colours and gray, or texts; the same everywhere."""
     if kind == "text":
         return list(_TEXTS)
     from PIL import Image
@@ -42,14 +36,7 @@ def probe(kind: CellKind) -> list[Any]:
 
 
 def fingerprint(rows: npt.NDArray[Any], digits: int = 2) -> str:
-    """A digest that survives the last digits in which two machines differ: a few projections, to so many digits.
-
-    Examples
-    --------
-    >>> rows = np.linspace(-1, 1, 40).reshape(4, 10)
-    >>> fingerprint(rows) == fingerprint(rows + 1e-9) != fingerprint(rows[::-1])
-    True
-    """
+    """A digest that survives the last digits in which two machines differ: a few projections, to so many digits."""
     flat = np.asarray(rows, dtype=np.float64).reshape(-1)
     places = np.arange(flat.size)
     scale = float(np.abs(flat).max()) or 1.0

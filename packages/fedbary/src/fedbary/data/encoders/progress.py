@@ -14,15 +14,7 @@ _SECONDS = 0.1
 
 @contextmanager
 def watching_encoders(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher(column, done, total)`` while a column is encoded inside this block.
-
-    Examples
-    --------
-    >>> from fedbary.data.encoders import encoded
-    >>> with watching_encoders(lambda column, done, total: print(f"{column}: {done} of {total}")):
-    ...     _ = encoded(["dry cough", "fever"], kind="text", name="remark")
-    remark: 2 of 2
-    """
+    """Call ``watcher(column, done, total)`` while a column is encoded inside this block."""
     token = _WATCHER.set(watcher)
     try:
         yield

@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 def with_images(
     frame: pd.DataFrame, folder: Path, reading: Reading | None = None, *, guess: bool = True
 ) -> pd.DataFrame:
-    """Cells that name images become images: in columns that were agreed to hold them, or by a ``guess`` where all do.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import pandas as pd
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> (folder / "a.png").touch()
-    >>> frame = with_images(pd.DataFrame({"scan": ["a.png"], "job": ["cook"]}), folder)
-    >>> frame["scan"][0] == {"bytes": None, "path": str(folder / "a.png")}, frame["job"][0]
-    (True, 'cook')
-    """
+    """Cells that name images become images: in columns agreed to hold them, or by a ``guess`` where all do."""
     agreed = reading or Reading()
     found = {}
     for place, name in enumerate(map(str, frame.columns)):

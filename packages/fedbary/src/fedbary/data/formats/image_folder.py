@@ -16,17 +16,7 @@ IMAGE, CLASS, FILE = "image", "class", "file"
 
 
 def is_image_folder(folder: Path) -> bool:
-    """Whether a folder has a folder of images for each class.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> site = Path(tempfile.mkdtemp())
-    >>> (site / "cat").mkdir(), (site / "cat" / "1.png").touch()
-    (None, None)
-    >>> is_image_folder(site), is_image_folder(site / "cat")
-    (True, False)
-    """
+    """Whether a folder has a folder of images for each class."""
     try:
         return folder.is_dir() and any(_is_image(file) for inner in _folders(folder) for file in _files(inner))
     except OSError:  # not for our eyes

@@ -58,14 +58,6 @@ def as_table(
         What is asked of reading, and how columns were agreed to be read.
     splits
         Which split of a dictionary of splits: the first of these that is there, or else the only one.
-
-    Examples
-    --------
-    >>> as_table(([[1.0, 2.0]], [0]), name="clinic").origin
-    'clinic'
-    >>> import pyarrow as pa
-    >>> as_table(pa.table({"age": [31, 45], "bought": ["yes", "no"]}), label="bought")
-    Table(2 rows, 1 columns, label 'bought')
     """
     with naming(_place(name) if name else ""):
         table = _table(held(data, splits), label, likely, options, reading)

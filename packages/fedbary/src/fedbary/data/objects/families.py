@@ -27,15 +27,7 @@ def is_of(data: object, package: str) -> bool:
 
 
 def streamed(rows: Iterable[Any], kind: str) -> list[Any]:
-    """The rows of a stream, which is refused where there are too many of them, or no end.
-
-    Examples
-    --------
-    >>> from itertools import count
-    >>> streamed(count(), "IterableDataset")
-    Traceback (most recent call last):
-    fedbary.errors.DataError: the IterableDataset has more than 100,000 rows ...
-    """
+    """The rows of a stream, which is refused where there are too many of them, or no end."""
     found = list(islice(rows, MOST_STREAMED + 1))
     if len(found) > MOST_STREAMED:
         raise DataError("data.stream-too-long", kind=kind, most=MOST_STREAMED)

@@ -36,12 +36,6 @@ def frame_cells(data: Any, *, alone: bool = False) -> pd.DataFrame:
     """The cells of a frame as pandas holds them; whole numbers and booleans with gaps stay what they are.
 
     Where each is ``alone``, a cell that Python has no room for is missing.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> frame_cells(pa.table({"age": [31, None]}))["age"].dtype
-    Int64Dtype()
     """
     import pandas as pd
 

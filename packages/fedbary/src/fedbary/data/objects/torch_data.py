@@ -46,13 +46,7 @@ def torch_rows(data: Any) -> Any:
 
 
 def array(tensor: Any) -> Any:
-    """A tensor as an array, wherever it is, with the colours of images last as everywhere but in torch.
-
-    Examples
-    --------
-    >>> array([0, 1])
-    [0, 1]
-    """
+    """A tensor as an array, wherever it is, with the colours of images last as everywhere but in torch."""
     if not is_of(tensor, "torch"):
         return tensor
     tensor = tensor.detach().cpu()

@@ -66,16 +66,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class MessageFile:
-    """What a file holds, and its kind; ``digest`` is that of its content.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> asked = Envelope("a" * 32, "sketch", step=1)
-    >>> file = save_question(Message("sketch", 0, {"cap": 2.5}), asked, tempfile.mkdtemp() + "/question.fb")
-    >>> MessageFile.load(file).message()[0].scalars
-    {'cap': 2.5}
-    """
+    """What a file holds, and its kind; ``digest`` is that of its content."""
 
     kind: FileKind
     packed: Packed

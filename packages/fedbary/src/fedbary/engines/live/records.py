@@ -24,15 +24,7 @@ class Logged:
 
 
 def logged(line: bytes) -> Logged | None:
-    """The event in a line; None where the line is broken or nothing that an engine writes.
-
-    Examples
-    --------
-    >>> logged(b'{"time": 1.5, "kind": "client-replied", "client": "north", "done": 1, "total": 2}').event.client
-    'north'
-    >>> logged(b'{"time": 1.5, "kind": "client-rep') is None
-    True
-    """
+    """The event in a line; None where the line is broken or nothing that an engine writes."""
     try:
         record = json.loads(line)
         return Logged(_number(record["time"], most=_LATEST), _event(record))

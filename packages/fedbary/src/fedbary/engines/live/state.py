@@ -46,12 +46,6 @@ class RunState:
     ``standing`` says whether it has begun and ended, ``phase`` in words what is being done, or why it stopped.
     ``joined`` of ``wanted`` nodes have come (Flower), ``answered`` of ``asked`` clients in this ``exchange``; ``round``
     counts those of the protocol. Times are seconds since 1970.
-
-    Examples
-    --------
-    >>> begun = after(RunState(), Logged(5.0, Event("run-started", total=2)))
-    >>> begun.standing, begun.phase
-    ('running', 'the run has started')
     """
 
     standing: Literal["waiting", "running", "finished", "stopped"] = "waiting"

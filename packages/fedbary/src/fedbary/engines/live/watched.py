@@ -19,15 +19,7 @@ _REPORT_COMES_WITHIN = 60.0
 
 
 class Watched:
-    """A run's output folder, whether the run is to come, going on or over.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> watched = Watched(Path(tempfile.mkdtemp()))
-    >>> list(watched.look()), watched.run.standing, watched.report
-    ([], 'waiting', None)
-    """
+    """A run's output folder, whether the run is to come, going on or over."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -14,13 +14,7 @@ _PART, _FEW = 4096, 32
 
 
 def fewest_coordinates(rows: Floats) -> Floats:
-    """Rows with the same distances in no more coordinates than there are rows.
-
-    Examples
-    --------
-    >>> fewest_coordinates(np.eye(3, 7)).shape
-    (3, 2)
-    """
+    """Rows with the same distances in no more coordinates than there are rows."""
     if len(rows) >= rows.shape[1]:
         return rows
     from scipy.linalg import lapack
@@ -35,13 +29,7 @@ def fewest_coordinates(rows: Floats) -> Floats:
 
 
 def k_means(rows: Floats, count: int, *, seed: int) -> tuple[Integers, Floats]:
-    """The group of each row and the groups' centres, as `sklearn.cluster.KMeans` with one start finds them.
-
-    Examples
-    --------
-    >>> sorted(k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2, seed=0)[1].round(2).ravel().tolist())
-    [0.05, 5.05]
-    """
+    """The group of each row and the groups' centres, as `sklearn.cluster.KMeans` with one start finds them."""
     middle = rows.mean(axis=0)
     centred = rows - middle
     lengths = np.einsum("ij,ij->i", centred, centred)

@@ -56,15 +56,7 @@ class FittedLine:
 
 
 def fit_line(values: Floats, labels: Floats, *, seed: int) -> FittedLine | None:
-    """Ridge regression, its penalty by cross-validation; None for fewer rows than folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.linspace(-1.0, 1.0, 40)[:, None]
-    >>> fit_line(x, 3.0 * x[:, 0] + 2.0, seed=0).line.predicted(np.array([[0.5]])).round(2)
-    array([3.5])
-    """
+    """Ridge regression, its penalty by cross-validation; None for fewer rows than folds."""
     rows = len(labels)
     if rows < 2 * _FOLDS:
         return None

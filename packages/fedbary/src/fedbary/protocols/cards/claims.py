@@ -26,14 +26,7 @@ _ADMITTED = 0.3
 
 
 def contradicted(claims: Mapping[str, Estimate], cards: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """What the cards say of the clients whose claimed shares of wrong labels lie below that for sure.
-
-    Examples
-    --------
-    >>> card = Estimate(0.34, 0.25, 0.43)
-    >>> sorted(contradicted({"liar": Estimate(0, 0, 0), "bad": Estimate(0.3, 0.2, 0.4)}, {"liar": card, "bad": card}))
-    ['liar']
-    """
+    """What the cards say of the clients whose claimed shares of wrong labels lie below that for sure."""
     return {
         name: cards[name]
         for name, claim in claims.items()

@@ -30,14 +30,7 @@ EXACT = Noise()
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
-    """Counts (K,), sums (K, d) and the second moment of all rows, (d, d) or its diagonal (d,), about the origin.
-
-    Examples
-    --------
-    >>> one = ClassMoments(np.array([2.0]), np.array([[4.0]]), np.array([[10.0]]))
-    >>> (one + one).counts, one.within()
-    (array([4.]), array([[2.]]))
-    """
+    """Counts (K,), sums (K, d) and the second moment of all rows, (d, d) or its diagonal (d,), about the origin."""
 
     counts: Floats
     sums: Floats

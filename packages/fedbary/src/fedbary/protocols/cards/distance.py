@@ -87,13 +87,6 @@ def distances(parts: Sequence[ClassMoments], target: ClassMoments, *, numeric: b
     two labels are as far apart as two of its rows are on average. For exact cards the bound is certified for the rows
     that they were made of; with noise, or if cells were clipped, it is an estimate. Between cards without products of
     coordinates it is that of their variances.
-
-    Examples
-    --------
-    >>> near = ClassMoments(np.array([2.0, 2.0]), np.array([[-2.0], [2.0]]), np.array([[8.0]]))
-    >>> far = ClassMoments(np.array([2.0, 2.0]), np.array([[2.0], [6.0]]), np.array([[24.0]]))
-    >>> distances([near, far], near).round(6)
-    array([0., 2.])
     """
     if not (target.full and all(part.full for part in parts)):
         target, parts = target.diagonal(), [part.diagonal() for part in parts]

@@ -27,15 +27,7 @@ _TOGETHER = 2048
 
 
 def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: bool = False) -> Card:
-    """The card of a table, each different row counted once, without any guard.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> card = exact_card(fb.Table({"age": [30.0, 50.0, 40.0]}, ["a", "b", "a"]))
-    >>> card.classes, card.counts, card.centre, card.sums[0]
-    (('a', 'b'), array([2., 1.]), array([40.]), array([-10.]))
-    """
+    """The card of a table, each different row counted once, without any guard."""
     kind = label_kind(table.labels, task, name=table.label_name)
     card = card_of_different_rows(table, kind)
     return replace(card, name=name, rows=len(table), shared=shared)

@@ -208,11 +208,6 @@ def medians_of_others(points: Floats) -> Floats:
     """For each of (n, d) points the coordinate medians of all others; NaN is no point, and no other has no median.
 
     Sorted once: a median without one of the values is next to the median with it.
-
-    Examples
-    --------
-    >>> medians_of_others(np.array([[1.0], [2.0], [9.0], [np.nan]])).ravel().tolist()
-    [5.5, 5.0, 1.5, 2.0]
     """
     order = np.argsort(points, axis=0)
     ordered = np.take_along_axis(points, order, axis=0)

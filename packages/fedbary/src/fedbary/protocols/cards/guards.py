@@ -24,15 +24,6 @@ def guarded_card(released: ReleasedTable) -> Card:
     """The card of released rows: products of different columns only with five rows for each coordinate.
 
     Products of columns that fewer than ``least`` rows both have are left out.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> alone = [0.0] * 39 + [1.0]
-    >>> table = fb.Table({"age": range(40), "rare": alone}, ["a", "b"] * 20)
-    >>> card = guarded_card(ReleasedTable.guarded(table, "classes", 5))
-    >>> card.full, card.second[1]
-    (True, array([0., 0.]))
     """
     rows = released.as_a_card(released.rows)
     card = card_of_rows(rows, released.kind, unnamed=RARE)

@@ -18,15 +18,6 @@ def joined(cards: Iterable[Card]) -> Card:
 
     Each card's moments are about its own mean, so that adding them up loses no digits (Chan, Golub and LeVeque, 1983).
     Levels and classes that a part lacks are none of its rows', and cells that are missing move to the mean of all.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.protocols.cards.exact_card import exact_card
-    >>> parts = fb.Table({"age": [30.0, 50.0]}, ["a", "b"]), fb.Table({"age": [70.0]}, ["a"])
-    >>> card = joined(map(exact_card, parts))
-    >>> card.classes, card.centre, card.sums[:, 0], card.second[0]
-    (('a', 'b'), array([50.]), array([0., 0.]), array([800.]))
     """
     several = iter(cards)
     found = next(several)

@@ -26,12 +26,6 @@ def narrowed(table: Table) -> Table:
     """The table with each block beyond 1024 coordinates in 256 random directions, and what these leave out.
 
     The directions depend on the block's name and width alone. Each row's numbers are a function of its own cells.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> narrowed(fb.Table.from_arrays(np.ones((3, 2000)), ["a", "b", "a"])).columns["x"].shape
-    (3, 257)
     """
     return changed(table, _narrowed) if any(map(_is_wide, table.head().columns.values())) else table
 

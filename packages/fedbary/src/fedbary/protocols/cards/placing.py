@@ -93,15 +93,7 @@ def missing_share(card: Card, schema: Schema) -> float:
 
 
 def missing_of_columns(card: Card) -> dict[str, float]:
-    """The share of cells without a value in each column; of cards in public coordinates nothing is said of columns.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.protocols.cards.exact_card import exact_card
-    >>> missing_of_columns(exact_card(fb.Table({"age": [30.0, np.nan], "size": [1.0, 2.0]}, ["a", "b"])))
-    {'age': 0.5, 'size': 0.0}
-    """
+    """The share of cells without a value in each column; of cards in public coordinates nothing is said of columns."""
     shares, start = {}, 0
     means = card.centre + card.sums.sum(axis=0) / max(float(card.counts.sum()), 1.0)
     for column in card.columns:

@@ -74,15 +74,6 @@ def private_card(table: Table, schema: Schema, *, name: str = "", epsilon: float
     Refuses by the schema and the names and widths of columns alone. Should something fail inside, its owner's log says
     so, and the card is that of a table whose rows add nothing. This holds for one card: another of the same rows, or of
     a later version of them, costs ε and δ again.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> public = fb.Table({"age": [30.0, 40.0, 50.0]}, ["ill", "well", "ill"])
-    >>> mine = fb.Table({"age": [41.0, 30.0]}, ["well", "dead"])
-    >>> card = private_card(mine, fb.public_schema(public), name="me", epsilon=1.0, delta=1e-6)  # doctest: +SKIP
-    >>> card.classes, card.sums.shape, round(card.release.sigma, 1)  # doctest: +SKIP
-    (('ill', 'well'), (2, 2), 9.1)
     """
     require_public(schema)
     require_columns(table, schema)

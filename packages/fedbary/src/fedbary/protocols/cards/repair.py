@@ -24,14 +24,6 @@ def repaired(moments: ClassMoments) -> tuple[Floats, Floats, Floats]:
     Counts are shrunk towards each other and class means towards the grand mean, each by its noise relative to how much
     it varies. The covariance is about the shrunk means, so that it also holds what is not known of them; its
     eigenvalues are at least of the size of the noise in it.
-
-    Examples
-    --------
-    >>> from fedbary.protocols.cards.class_moments import Noise
-    >>> sums, second = np.array([[90.0], [10.0]]), np.array([[150.0]])
-    >>> means = repaired(ClassMoments(np.array([100.0, 100.0]), sums, second, Noise(2.0, 100.0, 100.0)))[1]
-    >>> means.round(2).tolist()
-    [[0.88], [0.12]]
     """
     counts = _counts(moments)
     shares = counts / counts.sum()

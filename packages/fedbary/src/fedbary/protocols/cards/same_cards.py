@@ -17,16 +17,7 @@ _SAME = 1e-6
 
 
 def counted_as(cards: Mapping[str, Card]) -> dict[str, str]:
-    """For each client the first one whose card says the same: class shares, means and products of columns.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.protocols.cards.exact_card import exact_card
-    >>> one, other = (exact_card(fb.Table({"age": [30.0, age]}, ["a", "b"])) for age in (50.0, 51.0))
-    >>> counted_as({"north": one, "south": other, "east": one})
-    {'north': 'north', 'south': 'south', 'east': 'north'}
-    """
+    """For each client the first one whose card says the same: class shares, means and products of columns."""
     with np.errstate(all="ignore"):  # numbers that are too large are nobody's, and like no other
         said = {name: _Said.of(card) for name, card in cards.items()}
     places = {name: place for place, name in enumerate(cards)}

@@ -82,13 +82,6 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     numeric : bool
         The label is a number and the last coordinate: β_i is the slope of the client's labels on what the median of
         all covariances predicts.
-
-    Examples
-    --------
-    >>> honest = ClassMoments(np.array([9.0, 9.0]), np.array([[-9.0], [9.0]]), np.array([[36.0]]))
-    >>> random = ClassMoments(np.array([9.0, 9.0]), np.array([[0.1], [-0.1]]), np.array([[36.0]]))
-    >>> robust_weights([honest, honest, honest, random]).cards
-    array([1., 1., 1., 0.])
     """
     if not parts:
         return Weights(np.zeros(0), np.zeros((0, 0), dtype=bool), np.zeros(0))

@@ -30,13 +30,6 @@ def common_support(allowed: Iterable[int], asked: int) -> int:
     -------
     int
         The number; ``LEAST_SUPPORT`` where nobody allows as many.
-
-    Examples
-    --------
-    >>> common_support([100, 50, 100], asked=100), common_support([100, 1, 100], asked=100)
-    (50, 100)
-    >>> common_support([100] * 18 + [20, 20], asked=100), common_support([100] * 17 + [20, 20, 20], asked=100)
-    (100, 20)
     """
     least = min(asked, LEAST_SUPPORT)
     counted = sorted((one for one in allowed if one >= least), reverse=True)

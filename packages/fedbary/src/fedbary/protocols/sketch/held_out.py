@@ -43,14 +43,7 @@ def _some_sizes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _between_sizes(costs: Mapping[int, list[float]], sizes: NDArray[np.int64]) -> dict[int, list[float]]:
-    """Costs at all sizes, from those at some: fewer rows cost more, in proportion to one over their number.
-
-    Examples
-    --------
-    >>> found = _between_sizes({10: [3.0, 5.0], 30: [0.0, 2.0]}, np.array([10, 15, 30]))
-    >>> np.round(found[15], 9).tolist()
-    [1.5, 3.5]
-    """
+    """Costs at all sizes, from those at some: fewer rows cost more, in proportion to one over their number."""
     known = np.array(sorted(costs, reverse=True))
     most = max(map(len, costs.values()), default=1)
     draws = np.array([np.resize(np.sort(costs[size]), most) for size in known.tolist()])

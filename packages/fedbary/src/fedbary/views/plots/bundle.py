@@ -47,12 +47,6 @@ def content_hash(text: bytes | str) -> str:
 
 
 def json_inside_html(content: Any) -> str:
-    r"""JSON that nothing in it can end the script element around it, or be read as markup.
-
-    Examples
-    --------
-    >>> json_inside_html({"name": "</script><b>&"})
-    '{"name":"\\u003c/script\\u003e\\u003cb\\u003e\\u0026"}'
-    """
+    r"""JSON that nothing in it can end the script element around it, or be read as markup."""
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

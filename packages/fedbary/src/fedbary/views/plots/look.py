@@ -21,13 +21,7 @@ _OPEN, _CLOSE = "\u2068", "\u2069"
 
 
 def as_text(name: object, longest: int = 34) -> str:
-    r"""A name from data as Plotly text: no tag, no direction mark, and short enough for an axis.
-
-    Examples
-    --------
-    >>> as_text("<b>north & south</b>").strip("\u2068\u2069")
-    '&lt;b&gt;north &amp; south&lt;/b&gt;'
-    """
+    r"""A name from data as Plotly text: no tag, no direction mark, and short enough for an axis."""
     return _OPEN + _escaped(shortened(without_control(str(name)), longest)) + _CLOSE
 
 

@@ -34,14 +34,6 @@ def row_map(points: pd.DataFrame) -> Display:
 
     ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had no flags, or "target" for points
     of the sketch or barycenter.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import fedbary as fb
-    >>> points = pd.DataFrame({"row": ["a"], "x": [0.0], "y": [1.0], "kind": ["label"], "label": ["cat"]})
-    >>> [trace.name for trace in fb.plots.row_map(points).plot().data]
-    ['flagged: label']
     """
     return Display(
         "row-map",
@@ -52,16 +44,7 @@ def row_map(points: pd.DataFrame) -> Display:
 
 
 def value_histogram(rows: pd.DataFrame) -> Display:
-    """How the values of rows (a frame of ``result.rows``) spread: flagged, suspects and the rest.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import fedbary as fb
-    >>> rows = pd.DataFrame({"row": [0, 1], "value": [-3.0, 0.0], "flag": [True, False], "suspect": False})
-    >>> [trace.name for trace in fb.plots.value_histogram(rows).plot().data]
-    ['not flagged', 'flagged']
-    """
+    """How the values of rows (a frame of ``result.rows``) spread: flagged, suspects and the rest."""
     table = rows[["row", "value", "flag", "suspect"]].copy()
     cut = "; all flagged rows lie at or below the dotted line" if table["flag"].fillna(False).any() else ""
     return Display(

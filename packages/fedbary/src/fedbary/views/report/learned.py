@@ -18,13 +18,7 @@ class Learned:
 
 
 def learned(settings: Mapping[str, Any]) -> Learned | None:
-    """Say who learned what; None for a protocol this module does not know.
-
-    Examples
-    --------
-    >>> learned({"protocol": "interpolation", "support": 100, "min_group": 5}).server[0]
-    'How many rows each client has, and how many points they allow.'
-    """
+    """Say who learned what; None for a protocol this module does not know."""
     protocol = settings.get("protocol")
     if protocol == "interpolation":
         exposed = bool(settings.get("allow_reconstruction")) or settings.get("interpolation") == "exact"

@@ -26,18 +26,7 @@ class MissingCells:
 
 
 def missing_by_client(result: Valuation) -> MissingCells:
-    """What clients said of the columns that lack many cells, the worst column first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fedbary as fb
-    >>> rng = np.random.default_rng(0)
-    >>> reference = fb.Table({"age": rng.normal(size=90), "size": rng.normal(size=90)}, ["a", "b"] * 45)
-    >>> mine = reference.replace(columns={**reference.columns, "age": np.where(np.arange(90) < 30, np.nan, 1.0)})
-    >>> missing_by_client(fb.value({"me": mine, "you": reference}, reference, seed=0))
-    MissingCells(columns=['age'], lines=[('me', ['33 %'])])
-    """
+    """What clients said of the columns that lack many cells, the worst column first."""
     shares: dict[str, dict[str, float]] = {}
     for name, outcome in result.outcomes.items():
         for note in outcome.notes:

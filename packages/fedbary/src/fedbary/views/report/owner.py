@@ -52,15 +52,6 @@ def owner_html(
         Whether rows are pictures; see `fedbary.views.report.thumbnails.images_of`.
     folder : str, optional
         The folder that holds the result, as a shell takes it, for commands that can be copied.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> digits = fb.datasets.load("digits")
-    >>> mine, _ = fb.corruptions.flip_labels(digits.train.take(range(100)), 0.1, seed=0)
-    >>> result = fb.value({"me": mine}, digits.test, seed=0)
-    >>> "It is for their owner; do not send it to the coordinator." in owner_html(result, client="me", table=mine)
-    True
     """
     rows, row_facts = result.rows(client), result.row_facts(client)
     if table is None and images not in ("auto", None):

@@ -24,23 +24,7 @@ _WRONG_NUMBERS = (
 
 
 def owner_headline(rows: pd.DataFrame, facts: RowFacts) -> str:
-    """What is wrong with the rows, in one line.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from fedbary.judging.estimates import Estimate
-    >>> flags = pd.array([True, True, False], dtype="boolean")
-    >>> suspects = pd.array([False, False, True], dtype="boolean")
-    >>> rows = pd.DataFrame({"flag": flags, "reason": ["label", "features", "label"], "suspect": suspects})
-    >>> owner_headline(rows, RowFacts())
-    '2 of 3 rows look wrong: 1 by their label, 1 by their features; 1 more is suspect.'
-    >>> rows = rows.assign(flag=pd.array([False] * 3, dtype="boolean"))
-    >>> owner_headline(rows, RowFacts(wrong_labels=Estimate(0.4, 0.3, 0.5)))
-    '1 of 3 rows is suspect, though none is flagged: about 40 % of the labels are estimated to be wrong.'
-    >>> owner_headline(rows.assign(suspect=pd.array([False] * 3, dtype="boolean")), RowFacts())
-    'None of the 3 rows is flagged.'
-    """
+    """What is wrong with the rows, in one line."""
     total = len(rows)
     flagged = rows[rows["flag"].fillna(False).astype(bool)]
     suspects = int(rows["suspect"].fillna(False).astype(bool).sum())

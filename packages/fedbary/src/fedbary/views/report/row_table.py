@@ -145,14 +145,7 @@ def row_table(
 
 
 def findings(rows: pd.DataFrame) -> list[str]:
-    """Which rows are flagged and which are suspects, in a word for each row.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> findings(pd.DataFrame({"flag": [True, False, False], "suspect": [False, True, False]}))
-    ['flagged', 'suspect', '']
-    """
+    """Which rows are flagged and which are suspects, in a word for each row."""
     words = np.array([FLAGGED, SUSPECT, ""], dtype=object)
     found: list[str] = words[_kinds(rows)].tolist()
     return found
@@ -164,15 +157,6 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
     A third is for what one clean row in ten would reach, two thirds for one in a hundred, the whole for one in a
     thousand; rows without a p-value stand among the others by their values. By values alone it is 0 for the median row
     and better ones, and 100 for the worst hundredth.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> suspicion(pd.DataFrame({"p_value": [0.0005, 0.01, 0.1, 1.0], "value": 0.0})).tolist()
-    [100.0, 67.0, 33.0, 0.0]
-    >>> suspicion(pd.DataFrame({"p_value": np.nan, "value": [-8.0, -4.0, 0.0, 0.0, 1.0]})).tolist()
-    [100.0, 50.0, 0.0, 0.0, 0.0]
     """
     p_value, value = (rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("p_value", "value"))
     if np.isfinite(p_value).any():

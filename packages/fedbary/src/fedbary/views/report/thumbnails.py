@@ -59,13 +59,6 @@ def images_of(table: Table, shape: ImageShape = "auto") -> Images | None:
         ``auto`` takes a table's only block for pictures if it has the coordinates of a square of 8 to 64 pixels, grey
         or in colour, if most rows lie between 0 and 1, 16 or 255 and have more than a few values, and if pixels side
         by side are alike. A shape forces it, also for as many numeric columns as it has pixels. None: no pictures.
-
-    Examples
-    --------
-    >>> import fedbary as fb
-    >>> from fedbary.views.report.thumbnails import images_of
-    >>> images_of(fb.datasets.load("digits").test).size
-    (8, 8)
     """
     if shape is None:
         return None
@@ -81,14 +74,7 @@ def images_of(table: Table, shape: ImageShape = "auto") -> Images | None:
 
 
 def png(pixels: Pixels) -> bytes:
-    r"""A PNG file of grey (height, width) or red-green-blue (height, width, 3) bytes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> png(np.zeros((2, 2), dtype=np.uint8))[:8]
-    b'\x89PNG\r\n\x1a\n'
-    """
+    r"""A PNG file of grey (height, width) or red-green-blue (height, width, 3) bytes."""
     from PIL import Image
 
     file = io.BytesIO()

@@ -30,15 +30,6 @@ def write_report(result: Valuation, path: str | Path) -> Path:
         What to report.
     path : path
         The HTML file. A reader never sees half of it: it takes its place when it is whole.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import fedbary as fb
-    >>> parts = fb.partitions.by_size(fb.datasets.load("digits").train, [50, 50], seed=0)
-    >>> result = fb.value(parts.clients, fb.datasets.load("digits").test, seed=0)
-    >>> write_report(result, Path(tempfile.mkdtemp()) / "report.html").name
-    'report.html'
     """
     return write_page(coordinator_html(result, folder=result_folder(path)), path)
 
