@@ -14,7 +14,7 @@ CORE := packages/fedbary
 NETWORKS := packages/fedbary-flower packages/fedbary-nvflare
 READ := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs examples benchmarks packages/*/src packages/*/README.md
 # Of the core what needs PyTorch or a browser, where neither is.
-BARE := --ignore=packages/fedbary/src/fedbary/compute/torch_arrays.py --ignore-glob='*/test_*_page.py'
+BARE := --ignore-glob='*/test_*_page.py'
 
 export OMP_NUM_THREADS := 1
 export POT_BACKEND_DISABLE_PYTORCH := 1

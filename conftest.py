@@ -190,6 +190,6 @@ def xp(request):
 
         return NUMPY
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     return TorchArrays("cpu")

@@ -23,15 +23,13 @@ import scipy
 from threadpoolctl import threadpool_limits
 
 from fedbary.compute import arrays_for, computing_on, device
-from fedbary.compute.kernels import class_sums, squared_distances
+from fedbary.compute.arrays import class_sums, squared_distances
 from fedbary.judging.scoring.components import ClassMetric, SharedMetric
 from fedbary.judging.scoring.mixture import Centroids
 from fedbary.judging.scoring.model import ScoringModel
 from fedbary.judging.scoring.scorer import Scorer
-from fedbary.transport.cloud import CHUNK
-from fedbary.transport.held_cloud import held
-from fedbary.transport.semi_discrete import semi_discrete
-from fedbary.transport.survey import Targets, survey
+from fedbary.transport.cloud import CHUNK, on_device
+from fedbary.transport.semi_discrete import Targets, semi_discrete, survey
 from fedbary_lab.transport.sinkhorn import sinkhorn
 
 CLASSES, TARGETS, CORES = 10, 200, 2
@@ -53,7 +51,7 @@ def main() -> None:
     parser.add_argument("--pretend", action="store_true", help="PyTorch on the CPU in the GPU's place")
     typed = parser.parse_args()
     if typed.pretend:
-        from fedbary.compute.torch_arrays import TorchArrays
+        from fedbary.compute.arrays import TorchArrays
 
         device._cuda_arrays = lambda: TorchArrays("cpu")
     started = time.perf_counter()
@@ -120,7 +118,7 @@ def few_targets(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 def first_pass(rows: Rows) -> Work:
     points, weights = few_targets(rows)
     targets = Targets(points, weights, np.zeros(1, dtype=np.int64), None)
-    return lambda: survey(held(rows, points), targets, np.zeros(TARGETS), np.float32)
+    return lambda: survey(on_device(rows, points), targets, np.zeros(TARGETS), np.float32)
 
 
 def whole_transport(rows: Rows) -> Work:

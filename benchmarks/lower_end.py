@@ -19,8 +19,8 @@ from fedbary.protocols.sketch import lower_end as module
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.points import Points, class_codes
 from fedbary.transport import Transport, solve
-from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
+from fedbary.transport.solve import cost_matrix
 
 DATA = ("dry-bean", "fashion-mnist", "cifar10-embeddings", "digits")
 STEPS = {"1 step": (0.3,), "2 steps (default)": (0.3, 0.3), "4 steps": (0.3, 0.3, 0.3, 0.3)}

@@ -8,7 +8,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SchemaError
-from fedbary.privacy.row_costs import GRID
+from fedbary.privacy.noise import GRID
 from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import released_sums, units_per_row
 from fedbary.valuation.rules import RowRules
@@ -18,7 +18,7 @@ from fedbary_lab.experiments.empirical_epsilon import measured_epsilon, neighbou
 @pytest.fixture
 def seeded_noise(monkeypatch):
     """The same noise in every run of a statistical test."""
-    monkeypatch.setattr("fedbary.privacy.laplace.secrets.randbelow", random.Random(0).randrange)
+    monkeypatch.setattr("fedbary.privacy.noise.secrets.randbelow", random.Random(0).randrange)
 
 
 @pytest.mark.parametrize("classes", range(1, 11))

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.checks import number, whole
-from fedbary.games.estimate import Estimate
-from fedbary.games.fitted import unfinished
-from fedbary.games.game import BudgetSpent, Game
+from fedbary.games.exact import unfinished
+from fedbary.games.game import BudgetSpent, Estimate, Game
 from fedbary.notes import Note
 
 Floats = NDArray[np.float64]
@@ -96,7 +95,7 @@ def group_testing_shapley(
         facts = {"samples": samples, "error": float(errors.max()), "wanted": wanted}
         notes = (Note("research.error-too-large", facts),)
     values = total / players + terms.mean(axis=0)
-    return Estimate.of(game, values, errors, since=since, converged=not notes, notes=notes)
+    return Estimate.of(game, values, errors, since=since, notes=notes)
 
 
 class _Draws:

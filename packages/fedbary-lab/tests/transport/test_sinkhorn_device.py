@@ -9,7 +9,7 @@ from fedbary_lab.transport.sinkhorn import sinkhorn
 
 def test_entropic_transport_is_the_same_on_both(monkeypatch):
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     # A machine with a GPU, whose place the CPU takes.
     monkeypatch.setattr(device, "_driver_present", lambda: True)

@@ -48,7 +48,7 @@ _HOMES = {
     "Space": "fedbary.space.options",
     "Status": "fedbary.valuation.outcome",
     "Table": "fedbary.data.table",
-    "Target": "fedbary.transport.target",
+    "Target": "fedbary.transport.solve",
     "TrainingLog": "fedbary_lab.training.training_log",
     "TransportError": "fedbary.errors",
     "Triangle": "fedbary_lab.triangle",
@@ -182,8 +182,7 @@ if TYPE_CHECKING:
     from fedbary.space.public_schema import public_schema
     from fedbary.space.schema import Schema
     from fedbary.transport.cloud import Cloud
-    from fedbary.transport.solve import solve
-    from fedbary.transport.target import Target
+    from fedbary.transport.solve import Target, solve
     from fedbary.valuation.cleaning import clean, moved
     from fedbary.valuation.outcome import Outcome, Status
     from fedbary.valuation.result import Valuation

@@ -17,7 +17,7 @@ LARGE = 10 * device.WORTH_A_START
 def gpu(monkeypatch):
     """A machine with a GPU, whose place the CPU takes."""
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     monkeypatch.setattr(device, "_driver_present", lambda: True)
     monkeypatch.setattr(device, "_cuda_arrays", lambda: TorchArrays("cpu"))

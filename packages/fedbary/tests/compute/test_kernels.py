@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from fedbary.compute.arrays import moved
-from fedbary.compute.kernels import Nearest, class_sums, nearest, squared_distances
+from fedbary.compute.arrays import Nearest, class_sums, moved, nearest, squared_distances
 
 
 @pytest.fixture

@@ -103,8 +103,8 @@ def majority(players: int) -> Solved:
     Examples
     --------
     >>> import oracles
-    >>> oracles.majority(3).game.value(["player 1", "player 3"])
-    1.0
+    >>> oracles.majority(3).game.values(np.array([[True, False, True]]))
+    array([1.])
     """
     players = whole(players, "players", "majority", least=1)
     return symmetric([float(2 * size > players) for size in range(players + 1)])

@@ -24,9 +24,9 @@ def by_definition(game):
     for order in orders:
         members = np.zeros(len(game), dtype=bool)
         for player in order:
-            before = game.value(members)
+            before = members.copy()
             members[player] = True
-            found[player] += game.value(members) - before
+            found[player] += np.diff(game.values(np.array([before, members])))[0]
     return found / len(orders)
 
 

@@ -50,7 +50,7 @@ def test_a_class_without_centroids_is_as_unlikely_as_can_be(xp, model):
 
 def test_the_scorer_goes_where_it_is_told(model, monkeypatch):
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     monkeypatch.setattr(device, "_cuda_arrays", lambda: TorchArrays("cpu"))
     values, _ = rows(50, len(model.metric.mean), 2)

@@ -14,7 +14,7 @@ from fedbary.judging.scoring.calibration import fit_blend, fit_class_scales, log
 from fedbary.judging.scoring.k_means import fewest_coordinates, k_means
 from fedbary.judging.scoring.linear import LogisticRegressions
 from fedbary.judging.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minima, soft_minimum
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 
 def blobs(rows=400, width=6, classes=3, seed=0, centres=4.0):

@@ -6,7 +6,7 @@ import pytest
 
 from codes import coded, parameter
 from fedbary.errors import SettingsError
-from fedbary.privacy.accountant import composed, largest_rho
+from fedbary.privacy.noise import composed, largest_rho
 
 pytest.importorskip("dp_accounting")
 

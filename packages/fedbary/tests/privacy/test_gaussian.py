@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from codes import coded
 from fedbary.errors import PrivacyError
-from fedbary.privacy.gaussian import discrete_gaussian
+from fedbary.privacy.noise import discrete_gaussian
 
 
 @pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(2), Fraction(157, 8), Fraction(10**6)])

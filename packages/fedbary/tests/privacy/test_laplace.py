@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codes import coded, parameter
 from fedbary.errors import PrivacyError, SettingsError
-from fedbary.privacy.laplace import discrete_laplace, release
+from fedbary.privacy.noise import discrete_laplace, release
 
 
 @pytest.mark.parametrize("scale", [1, 3, 40])

@@ -11,7 +11,7 @@ from fedbary.protocols.cards.card import ARRAYS
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_every_sum_is_the_same_to_the_stated_tolerance(monkeypatch, task):
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     monkeypatch.setattr(device, "_cuda_arrays", lambda: TorchArrays("cpu"))
     rng = np.random.default_rng(0)

@@ -25,7 +25,7 @@ from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_
 from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 from fedbary.valuation.rules import RowRules
 
 ROWS, WIDTH = 100, 8

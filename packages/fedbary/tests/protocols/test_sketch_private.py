@@ -13,7 +13,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaError
 from fedbary.guard.what_leaves import OF_THE_QUESTION
-from fedbary.privacy.row_costs import GRID, row_costs
+from fedbary.privacy.noise import GRID, row_costs
 from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
 from fedbary.protocols.sketch.private_numbers import PublicJudge
@@ -21,7 +21,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 from fedbary.valuation.rules import RowRules
 
 FIELDS = {"rows", "cost", "lower", "relaxed", "error", "noise"}

@@ -13,7 +13,7 @@ from fedbary.space.limits import limits
 from fedbary.space.missing import missing_by_column
 from fedbary.space.points import features, missing_cells, missing_share
 from fedbary.transport import solve
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 
 def people(rows=80, seed=0, holes=0.0):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codes import coded
 from fedbary.errors import TransportError
-from fedbary.transport.integer_flow import integer_flow, whole_masses
+from fedbary.transport.simplex import integer_flow, whole_masses
 
 
 def by_brute_force(costs, demands):

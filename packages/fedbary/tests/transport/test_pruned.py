@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from codes import parameter
 from fedbary.errors import SettingsError
-from fedbary.transport import Target, barycentric_projection, pruned, solve
+from fedbary.transport import Target, barycentric_projection, simplex, solve
 
 
 @st.composite
@@ -42,7 +42,7 @@ def test_a_measure_that_moved_a_little_is_transported_on_few_pairs(seed, monkeyp
     before = solve(X, Y)
     moved = X + 0.05 * rng.normal(size=X.shape)
     exact = solve(moved, Y)
-    monkeypatch.setattr(pruned, "network_simplex", None)  # all pairs are not needed
+    monkeypatch.setattr(simplex, "network_simplex", None)  # all pairs are not needed
     found = solve(moved, Y, start=before.target_potential)
     assert found.cost == pytest.approx(exact.cost, rel=1e-13)
     np.testing.assert_allclose(found.plan, exact.plan, atol=1e-15)

@@ -14,8 +14,8 @@ from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.transport import solve
-from fedbary.transport.cost import cost_matrix
 from fedbary.transport.simplex import network_simplex
+from fedbary.transport.solve import cost_matrix
 from fedbary.valuation.row_frame import row_frame
 from fedbary.valuation.row_values import calibrated_gradient
 from fedbary_lab.baselines.classifiers import class_schema

@@ -16,12 +16,12 @@ import numpy as np
 from scipy.stats import beta
 
 import fedbary as fb
-from fedbary.privacy.row_costs import GRID
+from fedbary.privacy.noise import GRID
 from fedbary.protocols.sketch.answer import relaxed_cost
 from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, released_sums, units_per_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
 from fedbary_lab.experiments.tables import markdown_table

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.privacy.row_costs import GRID, row_costs
+from fedbary.privacy.noise import GRID, row_costs
 from fedbary.protocols.sketch.answer import exact_answer
 from fedbary.protocols.sketch.numbers import client_numbers
 from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_shares, released_sums, units_per_row

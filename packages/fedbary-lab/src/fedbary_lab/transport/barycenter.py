@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import TransportError
-from fedbary.transport.interpolation import barycentric_projection
-from fedbary.transport.result import Transport
+from fedbary.transport.result import Transport, barycentric_projection
 from fedbary.transport.solve import solve
 
 Floats = NDArray[np.float64]

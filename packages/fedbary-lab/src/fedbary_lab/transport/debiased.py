@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 from fedbary_lab.transport.sinkhorn import sinkhorn
 
 Floats = NDArray[np.float64]

@@ -1,21 +1,29 @@
-"""Which device computes: the one that was asked for, or a GPU where there is one and the work is worth it."""
+"""Which device computes: the one that was asked for, or a GPU where there is one and it is worth it; all cores.
+
+Cores are threads that take turns at a source, as arithmetic on arrays lets others work.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from fedbary.checks import one_of
-from fedbary.compute.arrays import NUMPY, Arrays
+from fedbary.compute.arrays import NUMPY, Arrays, TorchArrays
 from fedbary.errors import SettingsError
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -25,6 +33,9 @@ WORTH_A_START = 1e11
 # What NVIDIA's driver leaves where it runs, here and under Windows' Linux: to look costs nothing, to import PyTorch two
 # seconds.
 _DRIVER = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+_END: Any = object()
+# More threads wait for memory, not for arithmetic.
+_MOST_CORES = 8
 
 
 @dataclass(eq=False)
@@ -87,6 +98,40 @@ def device_of_models() -> str:
     return "cpu" if _chosen() == "cpu" or _cuda_arrays() is None else "cuda"
 
 
+def by_all_cores(work: Callable[[_Item], object], items: Iterable[_Item]) -> None:
+    """Do some work with each of many items; no more of them are made at a time than there are cores."""
+    source, turn = iter(items), Lock()
+
+    def one_core() -> None:
+        while True:
+            with turn:
+                item = next(source, _END)
+            if item is _END:
+                return
+            work(item)
+
+    if (cores := _cores()) == 1:
+        one_core()
+        return
+    with ThreadPoolExecutor(cores, thread_name_prefix="fedbary-core") as threads:
+        for done in [threads.submit(copy_context().run, one_core) for _ in range(cores)]:
+            done.result()
+
+
+def map_by_all_cores(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    """The results of some work with each of a few items that are in memory, in their order."""
+    cores = min(_cores(), len(items))
+    if cores <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(cores, thread_name_prefix="fedbary-core") as threads:
+        # In a copy of this context: what NumPy warns of here, it is to warn of there.
+        return [done.result() for done in [threads.submit(copy_context().run, work, item) for item in items]]
+
+
+def _cores() -> int:
+    return min(_MOST_CORES, os.cpu_count() or 1)
+
+
 def _chosen() -> str:
     return next((choice.device for choice in reversed(_choices) if choice.device != "auto"), "auto")
 
@@ -109,11 +154,7 @@ def _cuda_arrays() -> Arrays | None:
     """PyTorch on the GPU, where it can use one."""
     import torch
 
-    if not torch.cuda.is_available():
-        return None
-    from fedbary.compute.torch_arrays import TorchArrays
-
-    return TorchArrays("cuda")
+    return TorchArrays("cuda") if torch.cuda.is_available() else None
 
 
 def _require_cuda() -> None:

@@ -4,13 +4,16 @@
 `permutation_shapley` each make an `Estimate` of it, which says how sure it is and what it cost.
 """
 
-from fedbary.games.estimate import Estimate
-from fedbary.games.exact import exact_shapley, leave_one_out
-from fedbary.games.fitted import fitted_values
-from fedbary.games.game import BudgetSpent, Game, Spent
-from fedbary.games.history import History
-from fedbary.games.permutations import permutation_shapley
-from fedbary.games.stopping import MaxPermutations, RelativeChange, StandardErrorBelow, Stopping
+from fedbary.games.exact import exact_shapley, fitted_values, leave_one_out
+from fedbary.games.game import BudgetSpent, Estimate, Game, Spent
+from fedbary.games.permutations import (
+    History,
+    MaxPermutations,
+    RelativeChange,
+    StandardErrorBelow,
+    Stopping,
+    permutation_shapley,
+)
 
 __all__ = [
     "BudgetSpent",

@@ -1,17 +1,19 @@
-"""A cooperative game: players, the utility of every coalition of them, and what it may cost to compute it."""
+"""A cooperative game: players, the utility of every coalition of them, what it may cost; and what they are worth."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedbary.checks import number, whole
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
+from fedbary.notes import Note
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -64,24 +66,13 @@ class Game:
             max_seconds = number(max_seconds, "max_seconds", "Game", zero=True)
         self.max_evaluations, self.max_seconds = max_evaluations, max_seconds
         self._cache: dict[bytes, float] = {}
-        self._spent = Spent(0, 0.0)
+        self.spent = Spent(0, 0.0)
 
     @classmethod
-    def of(
-        cls,
-        players: Sequence[str],
-        function: Callable[[frozenset[str]], float],
-        *,
-        max_evaluations: int | None = None,
-        max_seconds: float | None = None,
-    ) -> Game:
+    def of(cls, players: Sequence[str], function: Callable[[frozenset[str]], float], **budget: Any) -> Game:
         """Make a game from a function of one coalition, given as the frozenset of its players' names."""
         names = np.array(_names(players), dtype=object)
-
-        def utility(coalitions: Bools) -> list[float]:
-            return [function(frozenset(names[row])) for row in coalitions]
-
-        return cls(players, utility, max_evaluations=max_evaluations, max_seconds=max_seconds)
+        return cls(players, lambda coalitions: [function(frozenset(names[row])) for row in coalitions], **budget)
 
     def __len__(self) -> int:
         return len(self.players)
@@ -89,17 +80,7 @@ class Game:
     @property
     def evaluations(self) -> int:
         """Number of coalitions computed so far."""
-        return self._spent.evaluations
-
-    @property
-    def seconds(self) -> float:
-        """Seconds spent in the utility so far."""
-        return self._spent.seconds
-
-    @property
-    def spent(self) -> Spent:
-        """Evaluations and seconds so far, to be compared with later."""
-        return self._spent
+        return self.spent.evaluations
 
     @property
     def grand(self) -> float:
@@ -119,23 +100,13 @@ class Game:
 
     def affordable(self) -> float:
         """How many more coalitions the budget is expected to pay for; infinite without a budget."""
-        left = math.inf if self.max_evaluations is None else float(self.max_evaluations - self.evaluations)
-        if self.max_seconds is None:
+        (evaluations, seconds), most = self.spent, self.max_seconds
+        left = math.inf if self.max_evaluations is None else float(self.max_evaluations - evaluations)
+        if most is None:
             return left
-        if self.seconds >= self.max_seconds:
+        if seconds >= most:
             return 0.0
-        if self.seconds == 0.0:
-            return min(left, 1.0)
-        return min(left, max(1.0, (self.max_seconds - self.seconds) * self.evaluations / self.seconds))
-
-    def value(self, coalition: Iterable[str] | Bools) -> float:
-        """Return the utility of one coalition, given by its players' names or as N booleans."""
-        if not isinstance(coalition, np.ndarray):
-            members = set(coalition)
-            if unknown := members - set(self.players):
-                raise wrong_parameter("coalition", "Game.value", "players' names", sorted(unknown))
-            coalition = np.array([name in members for name in self.players])
-        return float(self.values(coalition[None])[0])
+        return min(left, max(1.0, (most - seconds) * evaluations / seconds) if seconds > 0.0 else 1.0)
 
     def values(self, coalitions: Bools) -> Floats:
         """Return the utilities of ``(B, N)`` coalitions; those not met before are computed, each once.
@@ -181,12 +152,10 @@ class Game:
         while done < len(keys):
             affordable = self.affordable()
             if affordable < 1:
-                raise BudgetSpent(
-                    "games.budget-spent",
-                    limits=self._limits(),
-                    evaluations=self.evaluations,
-                    seconds=float(self.seconds),
-                )
+                limits = {"max_evaluations": self.max_evaluations, "max_seconds": self.max_seconds}
+                said = ", ".join(f"{name}={limit}" for name, limit in limits.items() if limit is not None)
+                evaluations, seconds = self.spent
+                raise BudgetSpent("games.budget-spent", limits=said, evaluations=evaluations, seconds=float(seconds))
             # One quick coalition (the empty one, often) says little of the others: at most double what is known.
             known = math.inf if self.max_seconds is None else max(1, self.evaluations)
             piece = slice(done, done + int(min(affordable, known, len(keys))))
@@ -196,27 +165,64 @@ class Game:
     def _utilities(self, coalitions: Bools) -> Floats:
         start = perf_counter()
         found = self.utility(coalitions.copy())
-        self._spent = Spent(self.evaluations + len(coalitions), self.seconds + perf_counter() - start)
+        self.spent = Spent(self.evaluations + len(coalitions), self.spent.seconds + perf_counter() - start)
         utilities = np.asarray(found, dtype=np.float64)
         if utilities.shape != (len(coalitions),):
             raise SettingsError("games.utility-shape", coalitions=len(coalitions), shape=str(utilities.shape))
         if (wrong := ~np.isfinite(utilities)).any():
             at = int(np.argmax(wrong))
-            raise SettingsError(
-                "games.utility-not-finite", got=str(utilities[at]), coalition=self._described(coalitions[at])
+            members = [name for name, inside in zip(self.players, coalitions[at], strict=True) if inside]
+            more = f" and {len(members) - _NAMED_AT_MOST} more" if len(members) > _NAMED_AT_MOST else ""
+            named = (
+                f"the coalition of {', '.join(members[:_NAMED_AT_MOST])}{more}" if members else "the empty coalition"
             )
+            raise SettingsError("games.utility-not-finite", got=str(utilities[at]), coalition=named)
         return utilities
 
-    def _limits(self) -> str:
-        limits = {"max_evaluations": self.max_evaluations, "max_seconds": self.max_seconds}
-        return ", ".join(f"{name}={limit}" for name, limit in limits.items() if limit is not None)
 
-    def _described(self, coalition: Bools) -> str:
-        members = [name for name, inside in zip(self.players, coalition, strict=True) if inside]
-        if not members:
-            return "the empty coalition"
-        more = f" and {len(members) - _NAMED_AT_MOST} more" if len(members) > _NAMED_AT_MOST else ""
-        return f"the coalition of {', '.join(members[:_NAMED_AT_MOST])}{more}"
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values of the players of a game.
+
+    Attributes
+    ----------
+    players : tuple of str
+        Names, in the order of the values.
+    values, standard_errors : arrays
+        A standard error is 0 where the value is exact and NaN where it is unknown.
+    evaluations, seconds : int and float
+        Coalitions that this estimate had computed, beyond those the game knew before, and the time in the utility.
+    converged : bool
+        False, with a note, if the game's budget ran out or a limit ended the run before the values were steady.
+    permutations : int
+        Permutations the values are a mean of; 0 where the method has none.
+    notes : tuple of Note
+        What a reader of the values should know.
+    """
+
+    players: tuple[str, ...]
+    values: Floats
+    standard_errors: Floats
+    evaluations: int
+    seconds: float
+    converged: bool
+    permutations: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        game: Game,
+        values: Floats,
+        standard_errors: Floats,
+        *,
+        since: Spent,
+        notes: tuple[Note, ...] = (),
+        permutations: int = 0,
+    ) -> Estimate:
+        """Join values with the names of a game's players and with what it has spent ``since`` the start."""
+        evaluations, seconds = game.spent.evaluations - since.evaluations, game.spent.seconds - since.seconds
+        return cls(game.players, values, standard_errors, evaluations, seconds, not notes, permutations, notes)
 
 
 def _names(players: Sequence[str]) -> tuple[str, ...]:

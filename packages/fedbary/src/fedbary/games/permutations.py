@@ -1,8 +1,13 @@
-"""Shapley values as mean marginal contributions over random permutations: plain, truncated or guided."""
+"""Shapley values as mean marginal contributions over random permutations: plain, truncated or guided.
+
+A run ends by a criterion that looks at its `History`; criteria combine with ``|`` and ``&``.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -10,14 +15,10 @@ from numpy.typing import NDArray
 
 from fedbary.checks import number, whole
 from fedbary.errors import wrong_parameter
-from fedbary.games.estimate import Estimate
-from fedbary.games.fitted import unfinished
-from fedbary.games.game import BudgetSpent, Game
-from fedbary.games.history import History
-from fedbary.games.stopping import MaxPermutations, RelativeChange, Stopping
+from fedbary.games.exact import unfinished
+from fedbary.games.game import BudgetSpent, Estimate, Floats, Game
 from fedbary.notes import Note
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Permutations walked together unless told otherwise: batches for the utility, and little overshoot of the criterion.
@@ -26,6 +27,8 @@ _WAVE = 8
 _ROUNDING = 1e-9
 # Without a criterion of the caller's, no run is longer than this.
 _MOST_PERMUTATIONS = 1000
+# Keeps the relative change finite for players whose mean is exactly zero, as in the code of GTG-Shapley.
+_TINY = 1e-12
 
 
 def permutation_shapley(
@@ -86,18 +89,10 @@ def permutation_shapley(
         if history is None or not history.permutations:
             return unfinished(game, spent, since=since)
         notes = (spent.note,)
-    unsettled = stop.settled(history) is False
-    if unsettled and not notes:
-        notes = (Note("games.not-steady", {"permutations": history.permutations}),)
-    return Estimate.of(
-        game,
-        history.means,
-        history.standard_errors,
-        since=since,
-        converged=not notes,
-        permutations=history.permutations,
-        notes=notes,
-    )
+    done = history.permutations
+    if not notes and stop.settled(history) is False:
+        notes = (Note("games.not-steady", {"permutations": done}),)
+    return Estimate.of(game, history.means, history.standard_errors, since=since, notes=notes, permutations=done)
 
 
 def _orders(players: int, seed: int, guided: bool) -> Iterator[Ints]:
@@ -130,3 +125,173 @@ def _walk(game: Game, orders: Ints, truncation: float) -> Floats:
         marginals[walking, joining] = utilities - previous[walking]
         previous[walking] = utilities
     return marginals
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a run over permutations has seen.
+
+    Attributes
+    ----------
+    marginals : (permutations, N) array
+        Marginal contribution of each player in each permutation.
+    total : float
+        v(N) − v(∅).
+    sweep : int
+        Number of permutations that were drawn together and are not independent: N if guided, otherwise 1.
+    """
+
+    marginals: Floats
+    total: float
+    sweep: int = 1
+
+    @property
+    def permutations(self) -> int:
+        """Number of permutations so far."""
+        return len(self.marginals)
+
+    @property
+    def means(self) -> Floats:
+        """The estimate so far; NaN before the first permutation."""
+        return self.running_means(1)[0] if self.permutations else np.full(self.marginals.shape[1], np.nan)
+
+    def running_means(self, last: int) -> Floats:
+        """Return the estimates after each of the ``last`` permutations, the newest at the end."""
+        first = max(0, self.permutations - last)
+        sums = self.marginals[:first].sum(axis=0) + np.cumsum(self.marginals[first:], axis=0)
+        return np.asarray(sums / np.arange(first + 1, self.permutations + 1)[:, None])
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Sample standard deviation / √count, NaN for fewer than two.
+
+        The units are the means of whole sweeps as soon as there are two. Before, they are permutations: those of a
+        guided sweep differ more among themselves than independent ones, so this errs on the large side.
+        """
+        sweeps = self.permutations // self.sweep
+        units = self.marginals
+        if self.sweep > 1 and sweeps >= 2:
+            units = units[: sweeps * self.sweep].reshape(sweeps, self.sweep, -1).mean(axis=1)
+        if len(units) < 2:
+            return np.full(self.marginals.shape[1], np.nan)
+        return np.asarray(units.std(axis=0, ddof=1) / np.sqrt(len(units)))
+
+    def extended(self, marginals: Floats) -> History:
+        """Return the history with more permutations at its end."""
+        return History(np.concatenate([self.marginals, marginals]), self.total, self.sweep)
+
+
+class Stopping(ABC):
+    """A criterion that looks at the `History` of a run; combine two with ``|`` (either) or ``&`` (both)."""
+
+    @abstractmethod
+    def met(self, history: History) -> bool:
+        """Whether to stop."""
+
+    def settled(self, history: History) -> bool | None:
+        """Whether the values are as steady as asked; None if nothing was asked about that (a mere limit)."""
+        return self.met(history)
+
+    @property
+    def most(self) -> int | None:
+        """Permutations after which this is met whatever they show, if there is such a number."""
+        return None
+
+    def __or__(self, other: Stopping) -> Stopping:
+        return _Combined(self, other, every=False)
+
+    def __and__(self, other: Stopping) -> Stopping:
+        return _Combined(self, other, every=True)
+
+
+@dataclass(frozen=True)
+class MaxPermutations(Stopping):
+    """Stop after so many permutations."""
+
+    permutations: int
+
+    def __post_init__(self) -> None:
+        whole(self.permutations, "permutations", "MaxPermutations", least=1)
+
+    def met(self, history: History) -> bool:
+        return history.permutations >= self.permutations
+
+    def settled(self, history: History) -> bool | None:  # noqa: ARG002 - a limit says nothing about the values
+        return None
+
+    @property
+    def most(self) -> int | None:
+        return self.permutations
+
+
+@dataclass(frozen=True)
+class RelativeChange(Stopping):
+    """Stop when the running means have hardly moved, as GTG-Shapley does (Liu et al. 2022).
+
+    After more than ``least`` permutations, each of the last ``window`` running means m_t is compared with the newest,
+    m_T: the mean over players of abs(m_t − m_T) / abs(m_T) must be at most ``tolerance`` for all of them. A steady
+    mean is no proof of a small error, and players near zero weigh much: see `StandardErrorBelow`.
+    """
+
+    tolerance: float = 0.05
+    window: int = 10
+    least: int = 30
+
+    def __post_init__(self) -> None:
+        number(self.tolerance, "tolerance", "RelativeChange", zero=True)
+        whole(self.window, "window", "RelativeChange", least=2)
+        whole(self.least, "least", "RelativeChange", least=1)
+
+    def met(self, history: History) -> bool:
+        if history.permutations <= max(self.least, self.window):
+            return False
+        means = history.running_means(self.window)
+        changes = (np.abs(means - means[-1]) / (np.abs(means[-1]) + _TINY)).mean(axis=1)
+        return bool(changes.max() <= self.tolerance)
+
+
+@dataclass(frozen=True)
+class StandardErrorBelow(Stopping):
+    """Stop when the largest standard error is at most ``limit``, after at least ``least`` permutations.
+
+    With ``relative=True`` the limit is a part of abs(v(N) − v(∅)), otherwise it is in units of the utility.
+    """
+
+    limit: float
+    relative: bool = False
+    least: int = 30
+
+    def __post_init__(self) -> None:
+        number(self.limit, "limit", "StandardErrorBelow")
+        whole(self.least, "least", "StandardErrorBelow", least=2)
+
+    def met(self, history: History) -> bool:
+        scale = abs(history.total) if self.relative else 1.0
+        # NaN, an unknown error, compares as False.
+        return history.permutations >= self.least and bool(history.standard_errors.max() <= self.limit * scale)
+
+
+@dataclass(frozen=True)
+class _Combined(Stopping):
+    """Either of two criteria, or both."""
+
+    first: Stopping
+    second: Stopping
+    every: bool
+
+    def met(self, history: History) -> bool:
+        join = all if self.every else any
+        return join(one.met(history) for one in (self.first, self.second))
+
+    def settled(self, history: History) -> bool | None:
+        answers = (self.first.settled(history), self.second.settled(history))
+        known = [answer for answer in answers if answer is not None]
+        join = all if self.every else any
+        return join(known) if known else None
+
+    @property
+    def most(self) -> int | None:
+        limits = [limit for limit in (self.first.most, self.second.most) if limit is not None]
+        if self.every:
+            return max(limits) if len(limits) == 2 else None
+        return min(limits, default=None)

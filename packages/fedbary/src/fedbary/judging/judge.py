@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from fedbary.compute.cores import found_by_all_cores
+from fedbary.compute.device import map_by_all_cores
 from fedbary.data.spool import Spool
 from fedbary.judging.by_reference import ByReference, moved_to, with_classes
 from fedbary.judging.candidates import Candidates, OwnRows
@@ -229,7 +229,7 @@ class Judge:
         def block(start: int) -> tuple[list[Floats], Floats, Floats]:
             return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
 
-        found = found_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
+        found = map_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
         logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
         if self._by_reference is not None:
             logs += self._by_reference(rows, logs, np.concatenate([one[2] for one in found]))

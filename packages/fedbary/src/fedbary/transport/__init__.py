@@ -1,10 +1,8 @@
 """Optimal transport: distances, plans, potentials and geodesics of weighted point clouds."""
 
 from fedbary.transport.bures import bures_barycenter, bures_squared
-from fedbary.transport.interpolation import barycentric_projection, interpolate
-from fedbary.transport.result import Transport
-from fedbary.transport.solve import solve
-from fedbary.transport.target import Target
+from fedbary.transport.result import Transport, barycentric_projection, interpolate
+from fedbary.transport.solve import Target, solve
 
 __all__ = [
     "Target",

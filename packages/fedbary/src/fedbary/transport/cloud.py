@@ -1,4 +1,4 @@
-"""`Cloud`: weighted points that come in chunks, whether they lie in memory or on disk."""
+"""`Cloud`: weighted points that come in chunks, whether they lie in memory, on disk, or on a GPU between passes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute import NUMPY, Array, Arrays, arrays_for
+from fedbary.compute.arrays import PartsOnDevice
+
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Points of a chunk.
 CHUNK = 65_536
+# Points that are compared with all targets at once: their costs stay in the processor's cache.
+_BLOCK = 8192
+# Passes that a transport takes, about, for the choice of a device.
+_PASSES = 5
 
 
 @runtime_checkable
@@ -37,12 +45,47 @@ class CloudInMemory:
     weights: Floats
 
     def chunks(self) -> Iterator[Floats]:
-        """The points in slices."""
         for start in range(0, len(self.points), CHUNK):
             yield self.points[start : start + CHUNK]
 
 
-def points_of(cloud: Cloud, rows: NDArray[np.int64]) -> Floats:
+class CloudOnDevice:
+    """A cloud as it was, and its points on a device, which keeps them between passes where they fit."""
+
+    def __init__(self, cloud: Cloud, width: int, xp: Arrays) -> None:
+        self.weights, self.chunks, self.xp = cloud.weights, cloud.chunks, xp
+        self._parts = PartsOnDevice(cloud.chunks, 8 * width * len(cloud.weights), xp)
+
+    def parts(self) -> Iterator[tuple[slice, Array]]:
+        """The points on the device, with their places."""
+        start = 0
+        for part in self._parts:
+            yield slice(start, start + len(part)), part
+            start += len(part)
+
+
+def on_device(cloud: Cloud, targets: Floats) -> Cloud:
+    """The cloud on a GPU, where there is one and to compare all points with the targets is worth its start."""
+    xp = arrays_for(float(_PASSES) * len(cloud.weights) * targets.size)
+    return cloud if xp is NUMPY else CloudOnDevice(cloud, targets.shape[1], xp)
+
+
+def parts_of(cloud: Cloud) -> tuple[Arrays, Iterator[tuple[slice, Array]]]:
+    """The points of a cloud with their places, where they lie: on a device, or some thousands at a time here."""
+    return (cloud.xp, cloud.parts()) if isinstance(cloud, CloudOnDevice) else (NUMPY, blocks(cloud))
+
+
+def blocks(cloud: Cloud) -> Iterator[tuple[slice, Floats]]:
+    """The points of a cloud, a few thousand at a time, with their places."""
+    start = 0
+    for chunk in cloud.chunks():
+        for inner in range(0, len(chunk), _BLOCK):
+            part = chunk[inner : inner + _BLOCK]
+            yield slice(start + inner, start + inner + len(part)), part
+        start += len(chunk)
+
+
+def points_of(cloud: Cloud, rows: Integers) -> Floats:
     """Some of a cloud's points, in the order of ``rows``, which must be ascending."""
     if isinstance(cloud, CloudInMemory):
         return cloud.points[rows]

@@ -7,13 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.compute.arrays import centred_distances, squared_distances
 from fedbary.errors import TransportError, wrong_parameter
 from fedbary.transport.cloud import Cloud, CloudInMemory
-from fedbary.transport.pruned import pruned_simplex
 from fedbary.transport.result import Transport
 from fedbary.transport.semi_discrete import semi_discrete
-from fedbary.transport.simplex import Coupling, assignment, network_simplex
-from fedbary.transport.target import Target, finite_points
+from fedbary.transport.simplex import Coupling, assignment, network_simplex, pruned_simplex
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "exact", "assignment", "semi-discrete"]
@@ -83,7 +82,7 @@ def solve(
         cloud = X
         a = _weights(cloud.weights, len(cloud.weights), "a")
     else:
-        X = finite_points(X, "X")
+        X = _finite_points(X, "X")
         if X.shape[1] != Y.shape[1]:
             raise TransportError("transport.coordinates-differ", of_x=X.shape[1], of_y=Y.shape[1])
         a = _weights(a, len(X), "a")
@@ -91,7 +90,7 @@ def solve(
     many = p == 2 and len(a) >= max(_MANY, _TIMES * len(Y))
     if method == "semi-discrete" or (method == "auto" and many):
         return semi_discrete(cloud, Y, b, cap=cap)
-    X = finite_points(np.concatenate(list(cloud.chunks())), "X") if isinstance(X, Cloud) else X
+    X = _finite_points(np.concatenate(list(cloud.chunks())), "X") if isinstance(X, Cloud) else X
     matching = len(X) == len(Y) and _uniform(a) and _uniform(b)
     if method == "assignment" and not matching:
         raise TransportError("transport.no-matching", sources=len(X), targets=len(Y))
@@ -115,6 +114,49 @@ def solve(
     if abs(gap) > _GAP_TOLERANCE * scale:
         raise TransportError("transport.not-optimal", solver=name, gap=float(gap), sources=len(X), targets=len(Y))
     return Transport(cost, f, g, coupling.source, coupling.target, coupling.mass, a, b, gap=gap, p=p, method=name)
+
+
+class Target:
+    """Points that stay while others move: they are checked, centred and squared once for all transports to them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedbary.transport import Target, solve
+    >>> rows = Target(np.array([[0.0], [1.0]]))
+    >>> [solve(np.array([[x]]), rows).cost for x in (0.0, 0.5)]
+    [0.5, 0.25]
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self.points = _finite_points(points, "Y")
+        self._centre = self.points.mean(axis=0)
+        self._centred = self.points - self._centre
+        self._squares = np.einsum("ij,ij->i", self._centred, self._centred)
+
+    def costs(self, X: Floats, p: int) -> Floats:
+        """All pairwise costs ‖x_i − y_j‖^p."""
+        return _powered(centred_distances(X - self._centre, self._centred, self._squares), p)
+
+
+def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
+    """All pairwise costs ‖x_i − y_j‖^p."""
+    return _powered(squared_distances(X, Y), p)
+
+
+def _powered(squared: Floats, p: int) -> Floats:
+    """‖x − y‖^p of ‖x − y‖², in its place."""
+    return squared if p == 2 else np.sqrt(squared, out=squared)
+
+
+def _finite_points(values: Floats, name: str) -> Floats:
+    """Rows of finite numbers, or an error that says what ``name`` is instead."""
+    points = np.ascontiguousarray(values, dtype=np.float64)
+    if points.ndim != 2 or len(points) == 0:
+        raise TransportError("transport.not-points", name=name, shape=str(points.shape))
+    if not np.isfinite(points).all():
+        raise TransportError("transport.not-finite", name=name)
+    return points
 
 
 def _on_support(costs: Floats, a: Floats, b: Floats, start: Floats | None) -> Coupling:

@@ -68,7 +68,7 @@ def ledger(
             raise DataError("guard.no-such-head", path=str(file), head=head)
         totals |= {"lines_after_head": after}
     if delta is not None:
-        from fedbary.privacy.accountant import composed
+        from fedbary.privacy.noise import composed
 
         together = composed(((entry.epsilon, entry.delta) for entry in account.current), delta)
         totals |= {"delta": delta, "epsilon_for_delta": together}

@@ -22,7 +22,7 @@ from fedbary.judging.scoring.components import (
 )
 from fedbary.judging.scoring.mixture import Centroids, groupings_by_class, soft_minima
 from fedbary.space.points import project
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

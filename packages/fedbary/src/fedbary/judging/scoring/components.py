@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.compute.kernels import centred_distances
+from fedbary.compute.arrays import centred_distances
 from fedbary.judging.scoring.mixture import Centroids, soft_minimum_of_one
 from fedbary.space.points import project
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.compute import NUMPY
-from fedbary.compute.cores import found_by_all_cores
+from fedbary.compute.device import map_by_all_cores
 from fedbary.errors import ProtocolError
 from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
 from fedbary.judging.scoring.mixture import Centroids, soft_minimum
 from fedbary.strict_json import read_json
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class ScoringModel:
             rows = values[start : start + _BLOCK]
             return self._scores(rows, self.metric.rotate(rows))
 
-        found = found_by_all_cores(scored, range(0, max(len(values), 1), _BLOCK))
+        found = map_by_all_cores(scored, range(0, max(len(values), 1), _BLOCK))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def in_single(self) -> ScoringModel:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.compute import NUMPY, Array, Arrays, arrays_for
-from fedbary.compute.arrays import moved
-from fedbary.compute.kernels import squared_distances
+from fedbary.compute.arrays import moved, squared_distances
 from fedbary.judging.scoring.components import CLASS_SHRINKAGE, ClassMetric, SharedMetric
 from fedbary.judging.scoring.mixture import Centroids
 from fedbary.judging.scoring.model import ScoringModel

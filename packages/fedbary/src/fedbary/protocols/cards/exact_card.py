@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.compute import arrays_for
-from fedbary.compute.kernels import class_sums
+from fedbary.compute.arrays import class_sums
 from fedbary.data.ahead import ahead
 from fedbary.data.table import PART, Table
 from fedbary.protocols.cards.card import Card, CardColumn

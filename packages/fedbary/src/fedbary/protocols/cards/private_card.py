@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
-from fedbary.privacy.accountant import largest_rho
-from fedbary.privacy.gaussian import discrete_gaussian
-from fedbary.privacy.laplace import Below
+from fedbary.privacy.noise import Below, discrete_gaussian, largest_rho
 from fedbary.protocols.cards.card import Card, Release
 from fedbary.space.encode import require_columns
 from fedbary.space.public_points import (

@@ -15,8 +15,8 @@ from fedbary.space.points import Points
 from fedbary.space.stored_points import StoredPoints
 from fedbary.transport import Transport, solve
 from fedbary.transport.cloud import Cloud
-from fedbary.transport.cost import cost_matrix
 from fedbary.transport.semi_discrete import WORST_GAP
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 

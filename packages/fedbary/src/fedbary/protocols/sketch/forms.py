@@ -9,7 +9,7 @@ from fedbary.judging.discriminant import DISCRIMINANT
 from fedbary.judging.federation import EVIDENCE
 from fedbary.judging.model import REFERENCE, WEIGHTS
 from fedbary.judging.scoring.line import LINE
-from fedbary.privacy.row_costs import GRID
+from fedbary.privacy.noise import GRID
 from fedbary.protocols.forms import Exchange
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE
 from fedbary.protocols.sketch.sketch import POINTS

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from fedbary.compute import NUMPY, Array, Arrays
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.transport import Transport
-from fedbary.transport.cloud import Cloud, CloudInMemory, drawn
-from fedbary.transport.held_cloud import held
-from fedbary.transport.semi_discrete import newton_step
-from fedbary.transport.survey import Targets, survey
+from fedbary.transport.cloud import Cloud, CloudInMemory, drawn, on_device
+from fedbary.transport.semi_discrete import Targets, newton_step, survey
 
 Floats = NDArray[np.float64]
 
@@ -147,7 +145,7 @@ class _Tried:
 
 def _bound_for_all(cloud: Cloud, bent: _Bent, g: Floats) -> float:
     """The bound for a cloud, at prices that fit it better than those of a sample."""
-    cloud = held(cloud, bent.points)
+    cloud = on_device(cloud, bent.points)
     found = survey(cloud, bent, g, np.float32)
     wanting = bent.weights - np.bincount(found.best, cloud.weights, minlength=len(g))
     g = g + newton_step(cloud.weights, bent, found, wanting)

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.privacy.laplace import release
-from fedbary.privacy.row_costs import GRID, row_costs
+from fedbary.privacy.noise import GRID, release, row_costs
 from fedbary.protocols.sketch.answer import Answer
 from fedbary.protocols.sketch.private_numbers import PARTS, PublicJudge, RowCounts, count_rows
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import Schema
-from fedbary.transport.integer_flow import integer_flow, whole_masses
+from fedbary.transport.simplex import integer_flow, whole_masses
 
 # A row is so many units of mass, so that masses of a sketch can be whole numbers of them.
 _UNITS = 2**10

@@ -19,14 +19,14 @@ from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.estimates import Estimate
-from fedbary.privacy.row_costs import GRID
+from fedbary.privacy.noise import GRID
 from fedbary.protocols.messages import Scalar
 from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
 from fedbary.space.points import Points, missing_cells
 from fedbary.space.row_points import label_places, mapped, row_values
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,7 +13,7 @@ from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.scoring.mixture import grouped_by_class
 from fedbary.space.points import Points
 from fedbary.space.schema_bounds import LARGEST, SMALLEST
-from fedbary.transport.cost import cost_matrix
+from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,8 @@ import pytest
 from fedbary.compute import computing_on, device, device_used
 from fedbary.protocols.sketch.lower_end import lower_end
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.transport.cloud import CloudInMemory
-from fedbary.transport.held_cloud import HeldCloud, held
-from fedbary.transport.semi_discrete import semi_discrete
-from fedbary.transport.survey import Targets, survey
+from fedbary.transport.cloud import CloudInMemory, CloudOnDevice, on_device
+from fedbary.transport.semi_discrete import Targets, semi_discrete, survey
 
 # What docs/performance.md states, relative to the largest value.
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
@@ -18,7 +16,7 @@ TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch):
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     monkeypatch.setattr(device, "_cuda_arrays", lambda: TorchArrays("cpu"))
 
@@ -32,10 +30,10 @@ def problem(rows: int = 30_000, count: int = 12):
 
 def test_a_cloud_is_held_where_a_device_is_chosen():
     cloud, Y, _ = problem()
-    assert held(cloud, Y) is cloud
+    assert on_device(cloud, Y) is cloud
     with computing_on("cuda"):
-        there = held(cloud, Y)
-    assert isinstance(there, HeldCloud)
+        there = on_device(cloud, Y)
+    assert isinstance(there, CloudOnDevice)
     np.testing.assert_array_equal(there.weights, cloud.weights)
     np.testing.assert_array_equal(np.concatenate(list(there.chunks())), cloud.points)
 
@@ -48,7 +46,7 @@ def test_a_pass_finds_the_same(kind, cap, first):
     targets, g = Targets(Y, b, np.array(first), cap), np.random.default_rng(1).normal(size=len(b))
     here = survey(cloud, targets, g, kind)
     with computing_on("cuda"):
-        there = survey(held(cloud, Y), targets, g, kind)
+        there = survey(on_device(cloud, Y), targets, g, kind)
     # Where two targets are equally near, rounding decides.
     surely = here.margin > TOLERANCE[kind] * np.abs(here.value).max()
     np.testing.assert_array_equal(there.best[surely], here.best[surely])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from fedbary.compute.held_parts import HeldParts
+from fedbary.compute.arrays import PartsOnDevice
 
 
 @pytest.mark.parametrize(("room", "reads"), [(48, 1), (47, 2)])
 def test_parts_that_fit_are_read_once(monkeypatch, room, reads):
     pytest.importorskip("torch")
-    from fedbary.compute.torch_arrays import TorchArrays
+    from fedbary.compute.arrays import TorchArrays
 
     monkeypatch.setattr(TorchArrays, "room", lambda _: room)
     rows, read = np.arange(6.0).reshape(3, 2), []
@@ -20,7 +20,7 @@ def test_parts_that_fit_are_read_once(monkeypatch, room, reads):
         yield rows[2:]
 
     xp = TorchArrays("cpu")
-    held = HeldParts(parts, rows.nbytes, xp)
+    held = PartsOnDevice(parts, rows.nbytes, xp)
     for _ in range(2):
         np.testing.assert_array_equal(np.concatenate([xp.numpy(part) for part in held]), rows)
     assert len(read) == reads
