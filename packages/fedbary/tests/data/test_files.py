@@ -9,8 +9,7 @@ import pytest
 
 from codes import coded
 from fedbary.data import read, read_clients, write
-from fedbary.data.formats import damage
-from fedbary.data.formats.parquet import PARQUET
+from fedbary.data.formats.arrow_files import PARQUET
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -108,7 +107,7 @@ def test_a_folder_is_not_a_file(tmp_path):
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(damage, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr("fedbary.data.formats.cells.MAX_FILE_BYTES", 10)
     with pytest.raises(DataError, check=coded("data.file-too-large")):
         read(put(tmp_path / "bank.csv"), "label")
 

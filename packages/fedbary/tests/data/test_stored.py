@@ -13,7 +13,6 @@ import pytest
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.data import stored, stored_reading
-from fedbary.data.formats import damage
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.data.stored import StoredTable
 from fedbary.data.stored_columns import StoredColumns
@@ -355,6 +354,6 @@ def test_files_that_cannot_be_read_say_why_as_in_memory(tmp_path, monkeypatch):
                 fb.read(tmp_path / name, "label", stored=kept)
             codes.add(found.value.code)
         assert len(codes) == 1, (name, codes)
-    monkeypatch.setattr(damage, "MAX_STORED_ROWS", 10)
+    monkeypatch.setattr("fedbary.data.formats.cells.MAX_STORED_ROWS", 10)
     with pytest.raises(DataError, check=coded("formats.too-many-rows")):
         fb.read(write(tmp_path, "parquet", {"a": COLUMNS["floats"], "label": LABELS["texts"]}), "label", stored=True)

@@ -14,8 +14,8 @@ from fedbary.checkup.subject import Subject
 from fedbary.data.atomic import write_atomically
 from fedbary.data.export import quoted, write
 from fedbary.data.formats import opened, table_suffix
+from fedbary.data.formats.cells import one_line
 from fedbary.data.formats.csv import CSV, SEPARATORS, written_rows
-from fedbary.data.formats.damage import one_line
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import is_url
 from fedbary.errors import DataError

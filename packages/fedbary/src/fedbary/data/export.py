@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedbary.data.atomic import write_atomically
 from fedbary.data.formats import table_suffix
+from fedbary.data.formats.arrow_files import PARQUET
 from fedbary.data.formats.csv import SEPARATORS
-from fedbary.data.formats.parquet import PARQUET
 from fedbary.data.places import AnyPath
 from fedbary.data.table import Table
 from fedbary.errors import DataError

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias, overload
 from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
+from fedbary.data.formats.cells import OwnedRows, without_column
 from fedbary.data.options import ReadOptions
-from fedbary.data.owners import OwnedRows, without_column
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
 from fedbary.data.stored_reading import stored_table

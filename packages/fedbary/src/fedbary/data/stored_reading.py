@@ -23,9 +23,8 @@ from fedbary.data.formats.arrow_files import (
     stamp_of,
     whole_column,
 )
-from fedbary.data.formats.cells import clean_names
-from fedbary.data.formats.damage import refuse_rows
-from fedbary.data.formats.image_columns import with_images
+from fedbary.data.formats.cells import clean_names, refuse_rows
+from fedbary.data.formats.images import with_images
 from fedbary.data.frames import (
     check_roles,
     is_used,

@@ -9,8 +9,8 @@ from PIL import Image
 
 from codes import coded
 from fedbary.data.encoders import encoded
-from fedbary.data.formats.image_columns import with_images
-from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
+from fedbary.data.formats.cells import Request
+from fedbary.data.formats.images import is_image_folder, read_image_folder, with_images
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.errors import DataError
 
@@ -28,12 +28,12 @@ def site(tmp_path):
 
 
 def test_a_folder_of_classes_is_a_table(site):
-    cells = read_image_folder(site)
+    cells = read_image_folder(site, Request())
     assert cells.frame["class"].tolist() == ["cat", "cat", "dog"]
     assert cells.frame.index.tolist() == ["cat/a.png", "cat/b.JPG", "dog/a.png"]
     assert (cells.id, cells.frame.index.name, cells.notes) == ("file", "file", ())
     assert cells.frame["image"].iloc[2] == {"bytes": None, "path": str(site / "dog" / "a.png")}
-    assert len(read_image_folder(site, most=2).frame) == 2
+    assert len(read_image_folder(site, Request(most=2)).frame) == 2
     assert is_image_folder(site)
     assert not is_image_folder(site.parent)
     assert not is_image_folder(site / "cat")
@@ -41,11 +41,11 @@ def test_a_folder_of_classes_is_a_table(site):
 
 def test_other_files_are_counted_and_a_folder_without_images_is_refused(site, tmp_path):
     (site / "cat" / "notes.txt").touch()
-    (note,) = read_image_folder(site).notes
+    (note,) = read_image_folder(site, Request()).notes
     assert (note.code, note.facts) == ("encoders.other-files", {"count": 1})
     (tmp_path / "empty" / "class").mkdir(parents=True)
     with pytest.raises(DataError, check=coded("encoders.no-images")):
-        read_image_folder(tmp_path / "empty")
+        read_image_folder(tmp_path / "empty", Request())
 
 
 def png():

@@ -3,13 +3,16 @@
 import gzip
 import io
 import zipfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from codes import coded
 from fedbary.data import read
-from fedbary.data.formats import damage, opened
+from fedbary.data.formats import opened, table_suffix
+from fedbary.data.formats.cells import clean_names
+from fedbary.data.formats.text_files import first_line
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.errors import DataError
@@ -145,7 +148,7 @@ def test_a_zip_of_two_files_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["bomb.csv.gz", "bomb.zip"])
 def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch, name):
     text = b"a,label\n" + b"1,2\n" * 100_000
-    monkeypatch.setattr(damage, "MAX_FILE_BYTES", 2**18)
+    monkeypatch.setattr("fedbary.data.formats.cells.MAX_FILE_BYTES", 2**18)
     content = gzip.compress(text) if name.endswith(".gz") else zipped({"a.csv": text})
     with pytest.raises(DataError, check=coded("data.file-too-large")):
         cells(tmp_path / name, content)
@@ -170,3 +173,20 @@ def test_digits_that_begin_with_a_zero_stay_as_they_are_written(tmp_path):
 def test_a_column_that_turns_into_text_late_is_text_from_its_beginning(tmp_path):
     text = "x,label\n" + "1.50,a\n" * 300_000 + "?!,b\n"
     assert cells(tmp_path / "mine.csv", text).frame["x"].iloc[[0, -1]].tolist() == ["1.50", "?!"]
+
+
+def test_what_a_header_says_by_itself():
+    assert table_suffix(Path("bank.CSV.gz")) == ".csv.gz"
+    assert clean_names(["\ufeffage ", 2024]) == ["age", "2024"]
+    assert first_line('\n"a\nb",c\n1,2') == '"a\nb",c'
+
+
+def test_a_separator_between_quotes_separates_nothing(tmp_path):
+    found = cells(tmp_path / "t.csv", 'age;"name, first, last, title";label\n1;2;3\n')
+    assert list(found.frame.columns) == ["age", "name, first, last, title", "label"]
+
+
+def test_digits_that_begin_with_a_zero_are_codes_and_numbers_are_not(tmp_path):
+    found = cells(tmp_path / "t.csv", "zip,dose,size\n01234,07.5,0\n,10,10\n98765,1,2\n").frame
+    assert found["zip"].dropna().tolist() == ["01234", "98765"]
+    assert (found["dose"].tolist(), found["size"].tolist()) == ([7.5, 10.0, 1.0], [0, 10, 2])

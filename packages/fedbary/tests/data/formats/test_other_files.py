@@ -11,8 +11,8 @@ import pytest
 
 from codes import coded
 from fedbary.data import read, read_clients
-from fedbary.data.formats import damage, opened
-from fedbary.data.formats.parquet import part_files
+from fedbary.data.formats import opened
+from fedbary.data.formats.arrow_files import part_files
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 
@@ -242,14 +242,14 @@ def test_a_sheet_that_says_it_has_a_billion_rows_does_not_keep_anybody_waiting(t
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.xlsx"])
 def test_more_cells_than_fit_a_machine_are_refused(tmp_path, monkeypatch, name):
     path = write(tmp_path / name)
-    monkeypatch.setattr(damage, "MAX_CELLS", 7)
+    monkeypatch.setattr("fedbary.data.formats.cells.MAX_CELLS", 7)
     with pytest.raises(DataError, check=coded("formats.too-many-cells")):
         cells(path)
 
 
 def test_an_excel_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     path = write(tmp_path / "t.xlsx", pd.concat([FRAME] * 500))
-    monkeypatch.setattr(damage, "MAX_FILE_BYTES", path.stat().st_size + 1)
+    monkeypatch.setattr("fedbary.data.formats.cells.MAX_FILE_BYTES", path.stat().st_size + 1)
     with pytest.raises(DataError, check=coded("data.file-too-large")):
         cells(path)
 

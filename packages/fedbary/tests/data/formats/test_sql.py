@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from codes import coded
+from fedbary.data.formats.cells import Request
 from fedbary.data.formats.sql import read_sql, sql_batches
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
@@ -38,37 +39,37 @@ def database(tmp_path_factory):
 
 
 def test_the_only_table_needs_no_query(sqlite):
-    frame = read_sql(sqlite, ReadOptions())
+    frame = read_sql(sqlite, Request(ReadOptions()))
     assert frame["age"].fillna(-1).tolist() == [31.0, -1.0, 52.0]
     assert frame["job"].tolist()[:2] == ["cook", "nurse"]
 
 
 def test_a_query_says_which_rows(sqlite):
-    frame = read_sql(sqlite, ReadOptions(query="SELECT age FROM patients WHERE age > 40"))
+    frame = read_sql(sqlite, Request(ReadOptions(query="SELECT age FROM patients WHERE age > 40")))
     assert frame["age"].tolist() == [52.0]
 
 
 def test_rows_come_in_batches(sqlite):
-    parts = sql_batches(sqlite, ReadOptions(), rows=2)
+    parts = sql_batches(sqlite, Request(ReadOptions()), rows=2)
     assert [len(part) for part in parts if len(part)] == [2, 1]
-    assert len(read_sql(sqlite, ReadOptions(), most=1)) == 1
+    assert len(read_sql(sqlite, Request(ReadOptions(), most=1))) == 1
 
 
 def test_postgresql_keeps_types(database):
-    frame = read_sql(database, ReadOptions(query="SELECT * FROM patients ORDER BY admitted"))
+    frame = read_sql(database, Request(ReadOptions(query="SELECT * FROM patients ORDER BY admitted")))
     assert frame["admitted"].dt.month.tolist() == [1, 2, 3]
     assert frame["ill"].tolist() == [True, False, True]
 
 
 def test_postgresql_without_query_reads_its_only_table(database):
-    assert len(read_sql(database, ReadOptions())) == 3
+    assert len(read_sql(database, Request(ReadOptions()))) == 3
 
 
 def test_nothing_that_a_query_does_stays(sqlite, database):
     for url in (sqlite, database):
         with pytest.raises(DataError):
-            read_sql(url, ReadOptions(query="DELETE FROM patients"))
-        assert len(read_sql(url, ReadOptions(query="SELECT * FROM patients"))) == 3
+            read_sql(url, Request(ReadOptions(query="DELETE FROM patients")))
+        assert len(read_sql(url, Request(ReadOptions(query="SELECT * FROM patients")))) == 3
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_nothing_that_a_query_does_stays(sqlite, database):
 )
 def test_what_is_wrong_with_a_database_is_one_sentence_without_the_password(sqlite, url, query, code):
     with pytest.raises(DataError, check=coded(code)) as caught:
-        read_sql(url.format(sqlite=sqlite), ReadOptions(query=query))
+        read_sql(url.format(sqlite=sqlite), Request(ReadOptions(query=query)))
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -91,5 +92,5 @@ def test_several_tables_need_a_query(sqlite):
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:
         ROWS[["age"]].to_sql("visits", connection, index=False)
     with pytest.raises(DataError, check=coded("data.no-query")) as caught:
-        read_sql(sqlite, ReadOptions())
+        read_sql(sqlite, Request(ReadOptions()))
     assert caught.value.private["names"] == ("patients", "visits")

@@ -83,7 +83,7 @@ def valued_cells(
 ) -> pd.DataFrame:
     """The cells of the file that was valued, as they are written; images by their paths."""
     from fedbary.data.formats import opened
-    from fedbary.data.owners import OwnedRows
+    from fedbary.data.formats.cells import OwnedRows
 
     place, asked = data or source_of(result, client), read_like(result) if options is None else options
     assert place is not None, "the table was read from somewhere"

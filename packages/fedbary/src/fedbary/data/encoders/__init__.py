@@ -2,9 +2,9 @@
 
 from fedbary.data.encoders.encode import MOST_NUMBERS, EncodedCells, encoded
 from fedbary.data.encoders.encoder import CellKind, Encoder
-from fedbary.data.encoders.images import is_image
 from fedbary.data.encoders.named import encoder_of, suits, width_of
 from fedbary.data.encoders.progress import watching_encoders
+from fedbary.data.formats.images import is_image
 
 __all__ = [
     "MOST_NUMBERS",

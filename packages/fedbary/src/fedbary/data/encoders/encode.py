@@ -12,10 +12,10 @@ import numpy as np
 
 from fedbary.data.encoders.cache import EncodingCache, encoding_cache
 from fedbary.data.encoders.encoder import Block, CellKind, Encoder
-from fedbary.data.encoders.images import content_of, file_of, opened_image
 from fedbary.data.encoders.named import DEFAULTS, Spec, agreed_encoder, encoder_of, suits
 from fedbary.data.encoders.pixels import Pixels, fitting_pixels
 from fedbary.data.encoders.progress import Progress
+from fedbary.data.formats.images import content_of, file_of, opened_image
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError
 from fedbary.notes import Note

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.data.encoders.encoder import Block, digest_of
-from fedbary.data.encoders.images import most_frequent_shape
+from fedbary.data.formats.images import most_frequent_shape
 from fedbary.errors import SettingsError
 
 if TYPE_CHECKING:

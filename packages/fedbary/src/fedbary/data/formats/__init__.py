@@ -1,29 +1,43 @@
-"""Formats in which tables are stored: each has a file of its own, and the suffix of a file says which it is."""
+"""Formats in which tables are stored: the suffix of a file says which it is, and each gives the cells of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedbary.data.formats import damage
-from fedbary.data.formats.cells import Cells, Wanted
+from fedbary.data.formats.arrow_files import FEATHER, PARQUET, part_files, read_arrow
+from fedbary.data.formats.cells import Cells, Request, Wanted, one_line, readable, refuse_bytes
 from fedbary.data.formats.csv import CSV, read_csv
-from fedbary.data.formats.damage import one_line, too_large
 from fedbary.data.formats.excel import EXCEL, OTHER_SPREADSHEETS, read_excel
-from fedbary.data.formats.feather import FEATHER, read_feather
-from fedbary.data.formats.image_columns import with_images
-from fedbary.data.formats.image_folder import is_image_folder, read_image_folder
-from fedbary.data.formats.json_lines import JSON, read_json_lines
-from fedbary.data.formats.parquet import PARQUET, part_files, read_parquet
+from fedbary.data.formats.images import is_image_folder, read_image_folder, with_images
 from fedbary.data.formats.sql import read_sql
+from fedbary.data.formats.text_files import JSON, read_json_lines
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, is_url, shown
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
-SUFFIXES = (*CSV, *PARQUET, *FEATHER, *JSON, *EXCEL)
+
+@dataclass(frozen=True)
+class Format:
+    """How files of some suffixes give their cells, and what they are called where they are damaged."""
+
+    kind: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, Request], Cells]
+
+
+_PARQUET = Format("Parquet", PARQUET, read_arrow)
+FORMATS = (
+    Format("CSV", CSV, read_csv),
+    _PARQUET,
+    Format("Feather", FEATHER, read_arrow),
+    Format("JSON", JSON, read_json_lines),
+    Format("Excel", EXCEL, read_excel),
+)
+SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
 
 
 @contextmanager
@@ -37,12 +51,10 @@ def opened(
 ) -> Iterator[Cells]:
     """The cells that a file, folder or database holds; what is wrong with it is a DataError, also if it shows only now.
 
-    ``reading`` says which columns are wanted as they are written, besides those that ``options`` name: as a number, a
-    postcode has lost its zeros. With ``alone`` each cell comes as it is written or stored, and of no other column than
-    it chooses: no column gets a type by its cells, as another row would then decide how a cell is read.
+    See `Request` for the parameters.
     """
     with decoding(source):
-        yield _cells(source, options, most, reading, alone=alone)
+        yield _cells(source, Request(options, most, reading, alone))
 
 
 @contextmanager
@@ -56,52 +68,33 @@ def decoding(source: AnyPath) -> Iterator[None]:
         raise DataError("formats.damaged", where=shown(source), kind="Parquet", why=one_line(error)) from error
 
 
-def _cells(
-    source: AnyPath, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None
-) -> Cells:
+def _cells(source: AnyPath, request: Request) -> Cells:
     if is_url(source):
-        return Cells(read_sql(str(source), options, most, alone=alone))
+        return Cells(read_sql(str(source), request))
     path = Path(source)
     if is_image_folder(path):
-        cells = read_image_folder(path, most)
-        return cells if alone is None else replace(cells, frame=cells.frame[list(alone(list(cells.frame.columns)))])
-    cells = _file(path, options, most, reading, alone=alone)
-    return replace(cells, frame=with_images(cells.frame, _home(path), reading, guess=alone is None))
+        return read_image_folder(path, request)
+    form = _format(path)
+    with readable(path, form.kind):
+        cells = form.read(path, request)
+    home = path if path.is_dir() else path.parent
+    return replace(cells, frame=with_images(cells.frame, home, request.reading, guess=request.wanted is None))
 
 
-def _home(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
-
-
-def _file(
-    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None
-) -> Cells:
-    suffix = _suffix(path)
-    if suffix in CSV:
-        return read_csv(path, options, most, reading, alone=alone)
-    if suffix in JSON:
-        return read_json_lines(path, options, most, alone=alone)
-    if suffix in EXCEL:
-        return read_excel(path, options, most, alone=alone)
-    read_arrow = read_feather if suffix in FEATHER else read_parquet
-    return read_arrow(path, most, alone=alone)
-
-
-def _suffix(path: Path) -> str:
-    """The suffix of a file that can be looked into; a folder of Parquet files is read like one of them."""
+def _format(path: Path) -> Format:
+    """The format of a file that can be looked into; a folder of Parquet files is read like one of them."""
     if path.is_dir():
         if next(part_files(path), None) is None:
             raise DataError("formats.no-table-in-folder", where=str(path))
-        return PARQUET[0]
+        return _PARQUET
     suffix = table_suffix(path)
     if not path.is_file():
         raise DataError("data.no-file", where=str(path))
     size = path.stat().st_size
     if size == 0:
         raise DataError("data.file-empty", where=str(path))
-    if size > damage.MAX_FILE_BYTES:
-        raise too_large(path, size)
-    return suffix
+    refuse_bytes(path, size)
+    return next(one for one in FORMATS if suffix in one.suffixes)
 
 
 def is_table_folder(folder: Path) -> bool:
@@ -110,13 +103,7 @@ def is_table_folder(folder: Path) -> bool:
 
 
 def table_suffix(path: Path, known: tuple[str, ...] = SUFFIXES) -> str:
-    """Return the suffix that says how a table is stored, or raise a DataError.
-
-    Examples
-    --------
-    >>> table_suffix(Path("bank.CSV.gz"))
-    '.csv.gz'
-    """
+    """Return the suffix that says how a table is stored, or raise a DataError."""
     name = path.name.lower()
     for suffix in known:
         if name.endswith(suffix):

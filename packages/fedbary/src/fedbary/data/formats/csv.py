@@ -17,13 +17,11 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedbary.data.formats import damage
-from fedbary.data.formats.cells import Cells, Wanted, clean_names
-from fedbary.data.formats.damage import readable
+from fedbary.data.formats import cells
+from fedbary.data.formats.cells import Cells, Request, clean_names, column_without_name, readable
 from fedbary.data.formats.text_files import TextFile, encoding_notes, member_name, text_file
 from fedbary.data.options import ReadOptions
 from fedbary.data.reading import Reading
-from fedbary.errors import DataError
 from fedbary.notes import Note
 
 if TYPE_CHECKING:
@@ -47,40 +45,38 @@ _MISSING = frozenset(
 _LEADING_ZERO = re.compile(r"""[,;\t|"'\n\r]0[0-9]""")
 
 
-def read_csv(
-    path: Path, options: ReadOptions, most: int | None, reading: Reading | None, *, alone: Wanted | None = None
-) -> Cells:
-    """The cells of a CSV file; as they are written, where each is ``alone``."""
+def read_csv(path: Path, request: Request) -> Cells:
+    """The cells of a CSV file; as they are written, where each is by itself."""
     import pandas as pd
 
-    with readable(path, "CSV"), encoding_notes() as found:
-        if alone:
-            return _alone(path, options, most, alone)
-        layout = _layout(path, options, reading)
-        frame = layout.read(most, low_memory=True)
+    with encoding_notes() as found:
+        if request.wanted:
+            return _each_by_itself(path, request)
+        layout = _layout(path, request.options, request.reading)
+        frame = layout.read(request.most, low_memory=True)
         # Read in parts, a column may be numbers in one and texts in the next; read at once, it is one of them.
         if any(dtype.kind == "O" and not isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes):
-            frame = layout.read(most, low_memory=False)
+            frame = layout.read(request.most, low_memory=False)
     return Cells(frame, (*layout.notes, *found))
 
 
-def _alone(path: Path, options: ReadOptions, most: int | None, wanted: Wanted) -> Cells:
+def _each_by_itself(path: Path, request: Request) -> Cells:
     """What stands between two line breaks that are not quoted is a row; its surplus cells are not read.
 
     pandas would refuse the file for one such row, or for a quote that nothing closes.
     """
     import pandas as pd
 
-    file = text_file(path, options.encoding, lenient=True)
-    separator, skipped, notes = _separator(file, options)
-    limit = csv.field_size_limit(damage.MAX_FILE_BYTES)
+    file = text_file(path, request.options.encoding, lenient=True)
+    separator, skipped, notes = _separator(file, request.options)
+    limit = csv.field_size_limit(cells.MAX_FILE_BYTES)
     try:
         with file.text() as text:
             lines = filter(None, islice(csv.reader(text, delimiter=separator), skipped, None))
             names = clean_names(next(lines))
-            chosen = set(wanted([name for name in names if name]))
-            places = [place for place, name in enumerate(names) if name in chosen]
-            rows = [[_written(line, place) for place in places] for line in islice(lines, most)]
+            named = [place for place, name in enumerate(names) if name]
+            places = [named[one] for one in request.places([names[place] for place in named])]
+            rows = [[_written(line, place) for place in places] for line in islice(lines, request.most)]
     finally:
         csv.field_size_limit(limit)
     return Cells(pd.DataFrame(rows, columns=[names[place] for place in places], dtype=object), notes)
@@ -156,10 +152,7 @@ class _Layout:
             place for place, name in enumerate(self.names) if name or (place > 0 and not empty.iloc[:, place].all())
         ]
         if nameless := [place for place in used if not self.names[place]]:
-            position = nameless[0] + 1
-            raise DataError(
-                "data.column-without-name", where=str(self.file.path), position=position, columns=len(self.names)
-            )
+            raise column_without_name(self.file.path, nameless[0] + 1, len(self.names))
         frame = frame.iloc[:, used] if len(used) < len(self.names) else frame
         blank = empty.all(axis=1).to_numpy()
         frame = frame[~blank].reset_index(drop=True) if blank.any() else frame
@@ -175,34 +168,23 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layou
     zeros = _LEADING_ZERO.search(file.start) is not None
     with file.text() as text:
         sample = pd.read_csv(
-            text,
-            sep=separator,
-            skiprows=skipped,
-            header=None,
-            nrows=_SAMPLE if zeros else 2,
-            dtype=str,
+            text, sep=separator, skiprows=skipped, header=None, nrows=_SAMPLE if zeros else 2, dtype=str,
             keep_default_na=False,
-        )
+        )  # fmt: skip
     names = clean_names(sample.iloc[0])
     if not any(names):
-        raise DataError("data.column-without-name", where=str(path), position=1, columns=len(names))
+        raise column_without_name(path, 1, len(names))
     if names[0] == "":
         notes = (*notes, Note("formats.row-numbers"))
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
-    codes = [name for name, cells in zip(names, columns, strict=False) if _are_codes(cells)]
+    codes = [name for name, column in zip(names, columns, strict=False) if _are_codes(column)]
     as_written = _told(options, reading, codes)
     return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
 
 
-def _are_codes(cells: Iterable[str]) -> bool:
-    """Whether the first cells are digits of which some begin with a zero, as postcodes do and numbers do not.
-
-    Examples
-    --------
-    >>> _are_codes(["01234", "", "98765"]), _are_codes(["0", "10"]), _are_codes(["07.5", "10"])
-    (True, False, False)
-    """
-    present = [cell for cell in cells if cell]
+def _are_codes(column: Iterable[str]) -> bool:
+    """Whether the first cells are digits of which some begin with a zero, as postcodes do and numbers do not."""
+    present = [cell for cell in column if cell]
     return any(len(cell) > 1 and cell[0] == "0" for cell in present) and all(
         _DIGITS.fullmatch(cell) for cell in present
     )
@@ -215,21 +197,11 @@ def _separator(file: TextFile, options: ReadOptions) -> tuple[str, int, tuple[No
     usual = _usual_separator(file.path)
     if options.separator is not None:
         return options.separator, 0, ()
-    counts = {one: count_outside_quotes(file.header, one) for one in (usual, *_WORDS)}
+    outside_quotes = file.header.split('"')[::2]
+    counts = {one: sum(part.count(one) for part in outside_quotes) for one in (usual, *_WORDS)}
     best = max(counts, key=lambda one: counts[one])
     notes = () if best == usual else (Note("formats.guessed-separator", {"separator": _WORDS[best]}),)
     return best, 0, notes
-
-
-def count_outside_quotes(line: str, letter: str) -> int:
-    """How often a letter stands in a line, but not between quotation marks.
-
-    Examples
-    --------
-    >>> count_outside_quotes('age;"name, first";label', ",")
-    0
-    """
-    return sum(part.count(letter) for part in line.split('"')[::2])
 
 
 def _usual_separator(path: Path) -> str:

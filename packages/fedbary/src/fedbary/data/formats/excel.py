@@ -8,18 +8,13 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fedbary.checks import did_you_mean
-from fedbary.data.formats import damage
-from fedbary.data.formats.cells import Cells, Wanted, clean_names
-from fedbary.data.formats.damage import readable, refuse_cells, too_large
+from fedbary.data.formats.cells import Cells, Request, clean_names, column_without_name, refuse_bytes, refuse_cells
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 from fedbary.notes import Note
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row: TypeAlias = tuple[Any, ...]
 EXCEL = (".xlsx", ".xlsm")
@@ -30,10 +25,28 @@ _MOST_ROWS = 1_048_576
 _NO_VALUE = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#GETTING_DATA"})
 
 
-def read_excel(path: Path, options: ReadOptions, most: int | None, *, alone: Wanted | None = None) -> Cells:
+def read_excel(path: Path, request: Request) -> Cells:
     """The cells of one sheet, by their values; formulas are not computed."""
-    with readable(path, "Excel"), _sheet(path, options) as (header, rows, notes):
-        return _cells(path, header, list(islice(rows, most)), notes, alone)
+    import pandas as pd
+
+    with _sheet(path, request.options) as (header, filled, notes):
+        rows = list(islice(filled, request.most))
+    width = max(len(row) for row in (header, *rows))
+    columns = {place: [_value(row[place]) if place < len(row) else None for row in rows] for place in range(width)}
+    names = clean_names("" if name is None else name for name in header) + [""] * (width - len(header))
+    # A remark beside the table is no column of it; where each cell is by itself, none says by being there that it is.
+    looked_into = request.wanted is None
+    used = [
+        place for place in columns if names[place] or (looked_into and any(cell is not None for cell in columns[place]))
+    ]
+    nameless = [place for place in used if not names[place]]
+    if nameless == used[:1]:
+        used, notes = used[1:], (*notes, Note("formats.row-numbers"))
+    elif nameless:
+        raise column_without_name(path, nameless[nameless[0] == used[0]] + 1, width)
+    used = [used[one] for one in request.places([names[place] for place in used])]
+    frame: pd.DataFrame = pd.DataFrame({place: columns[place] for place in used}, dtype=request.dtype)
+    return Cells(frame.set_axis([names[place] for place in used], axis=1), notes)
 
 
 @contextmanager
@@ -43,7 +56,8 @@ def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Row, Iterator[Row
         raise DataError("formats.no-openpyxl", where=str(path))
     import openpyxl
 
-    _refuse_bomb(path)
+    with zipfile.ZipFile(path) as archive:  # which may hold far more than its own size
+        refuse_bytes(path, sum(member.file_size for member in archive.infolist()))
     with path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         names = [sheet.title for sheet in book.worksheets]
@@ -56,51 +70,21 @@ def _sheet(path: Path, options: ReadOptions) -> Iterator[tuple[Row, Iterator[Row
             notes = (Note("formats.guessed-sheet", {"sheet": wanted, "count": len(names)}),)
         sheet = book[wanted]
         sheet.reset_dimensions()  # what a file says of its size may be wrong
-        rows = islice(sheet.iter_rows(values_only=True), _MOST_ROWS)
-        filled = _bounded(path, (row for row in rows if any(value is not None for value in row)))
+        filled = _filled(path, islice(sheet.iter_rows(values_only=True), _MOST_ROWS))
         header = next(filled, None)
         if header is None:
             raise DataError("data.file-empty", where=str(path))
         yield header, filled, notes
 
 
-def _bounded(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+def _filled(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     cells = 0
     for row in rows:
-        cells += len(row)
-        refuse_cells(path, cells, 1)
-        yield row
-
-
-def _cells(path: Path, header: Row, rows: list[Row], notes: tuple[Note, ...], alone: Wanted | None) -> Cells:
-    import pandas as pd
-
-    width = max(len(row) for row in (header, *rows))
-    columns = {place: [_value(row[place]) if place < len(row) else None for row in rows] for place in range(width)}
-    names = clean_names("" if name is None else name for name in header) + [""] * (width - len(header))
-    # A remark beside the table is no column of it; where each cell is alone, none says by being there that it is.
-    used = [
-        place for place in columns if names[place] or (not alone and any(value is not None for value in columns[place]))
-    ]
-    nameless = [place for place in used if not names[place]]
-    if nameless == used[:1]:
-        used, notes = used[1:], (*notes, Note("formats.row-numbers"))
-    elif nameless:
-        position = nameless[nameless[0] == used[0]] + 1
-        raise DataError("data.column-without-name", where=str(path), position=position, columns=width)
-    if alone:
-        chosen = set(alone([names[place] for place in used]))
-        used = [place for place in used if names[place] in chosen]
-    frame: pd.DataFrame = pd.DataFrame({place: columns[place] for place in used}, dtype=object if alone else None)
-    return Cells(frame.set_axis([names[place] for place in used], axis=1), notes)
+        if any(value is not None for value in row):
+            cells += len(row)
+            refuse_cells(path, cells, 1)
+            yield row
 
 
 def _value(cell: Any) -> Any:
     return None if isinstance(cell, str) and (cell in _NO_VALUE or not cell.strip()) else cell
-
-
-def _refuse_bomb(path: Path) -> None:
-    with zipfile.ZipFile(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > damage.MAX_FILE_BYTES:
-        raise too_large(path, size)

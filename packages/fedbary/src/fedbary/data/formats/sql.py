@@ -8,10 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.data.formats.cells import Wanted
-from fedbary.data.formats.damage import one_line
+from fedbary.data.formats.cells import Request, one_line
 from fedbary.data.formats.text_files import PER_CELL
-from fedbary.data.options import ReadOptions
 from fedbary.data.places import shown
 from fedbary.errors import DataError
 
@@ -23,31 +21,35 @@ if TYPE_CHECKING:
 _ROWS, _MOST_BYTES = 50_000, 4 * 2**30
 
 
-def read_sql(url: str, options: ReadOptions, most: int | None = None, *, alone: Wanted | None = None) -> pd.DataFrame:
-    """The rows of ``options.query``, or of the database's only table; with ``alone`` each cell as it is stored."""
+def read_sql(url: str, request: Request) -> pd.DataFrame:
+    """The rows of ``options.query``, or of the database's only table; where each cell is by itself, as it is stored."""
     import pandas as pd
 
     parts, size, rows = [], 0, 0
-    for part in sql_batches(url, options, rows=min(_ROWS, most or _ROWS), alone=alone):
+    for part in sql_batches(url, request, rows=min(_ROWS, request.most or _ROWS)):
         parts.append(part)
         size += int(part.memory_usage(deep=True).sum())
         rows += len(part)
         if size > _MOST_BYTES:
             raise DataError("data.query-too-large", where=shown(url), rows=rows, most=_MOST_BYTES)
-        if most is not None and rows >= most:
+        if request.most is not None and rows >= request.most:
             break
     filled = [part for part in parts if len(part)] or parts[:1]
     frame = pd.concat(filled, ignore_index=True) if len(filled) > 1 else filled[0]
-    return frame if most is None else frame[:most]
+    return frame if request.most is None else frame[: request.most]
 
 
-def sql_batches(url: str, options: ReadOptions, *, rows: int, alone: Wanted | None = None) -> Iterator[pd.DataFrame]:
+def sql_batches(url: str, request: Request, *, rows: int) -> Iterator[pd.DataFrame]:
     """The rows of a query, so many at a time; at least one frame comes, perhaps without a row."""
-    _require_file(url)
+    # SQLite makes a file that is not there; a typing error must not leave one behind.
+    scheme, _, path = url.partition(":///")
+    file = Path(path.partition("?")[0])
+    if scheme.startswith("sqlite") and path and not file.is_file():
+        raise DataError("data.no-file", where=str(file))
     with _connected(url) as connection:
-        query = options.query or _only_table(url, connection)
+        query = request.options.query or _only_table(url, connection)
         try:
-            yield from _rows(connection, query, rows, alone)
+            yield from _rows(connection, query, rows, request)
         except DataError:
             raise
         except Exception as error:  # of the driver, the database or the network, each with classes of its own
@@ -76,19 +78,18 @@ def _connected(url: str) -> Iterator[Connection]:
         raise DataError("data.no-database", where=shown(url), why=_why(error)) from error
 
 
-def _rows(connection: Any, query: str, rows: int, alone: Wanted | None) -> Iterator[pd.DataFrame]:
+def _rows(connection: Any, query: str, rows: int, request: Request) -> Iterator[pd.DataFrame]:
     import pandas as pd
     from sqlalchemy import text
 
-    if alone is None:
+    if request.wanted is None:
         yield from pd.read_sql_query(text(query), connection, chunksize=rows)
         return
     if connection.dialect.name == "sqlite":  # which keeps any bytes as a text
         connection.connection.dbapi_connection.text_factory = lambda cell: cell.decode("utf-8", PER_CELL)
     found = connection.execute(text(query))
     names = list(found.keys())
-    chosen = set(alone(names))
-    places = [place for place, name in enumerate(names) if name in chosen]
+    places = request.places(names)
     used = [names[place] for place in places]
     yield pd.DataFrame(columns=used, dtype=object)
     while part := found.fetchmany(rows):
@@ -103,14 +104,6 @@ def _only_table(url: str, connection: Connection) -> str:
         raise DataError("data.no-query", where=shown(url), names=tuple(sorted(names)[:20]) or None)
     quoted = names[0].replace('"', '""')
     return f'SELECT * FROM "{quoted}"'  # noqa: S608 - a name that the database has told, quoted
-
-
-def _require_file(url: str) -> None:
-    """SQLite makes a file that is not there; a typing error must not leave one behind."""
-    scheme, _, path = url.partition(":///")
-    file = Path(path.partition("?")[0])
-    if scheme.startswith("sqlite") and path and not file.is_file():
-        raise DataError("data.no-file", where=str(file))
 
 
 def _why(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The text of a file: out of gzip and zip, in whatever encoding, and never more of it than fits a machine.
+"""The text of a file: out of gzip and zip, in whatever encoding, never more of it than fits a machine; and JSON in it.
 
 Cells that are not UTF-8 are read as Windows-1252, each by itself: what a cell says does not depend on other rows.
 """
@@ -8,19 +8,25 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from fedbary.data.formats import damage
-from fedbary.data.formats.damage import one_line, too_large
+from fedbary.data.formats.cells import Cells, Request, clean_names, one_line, refuse_bytes
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+JSON = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+_MOST_DIGITS = 400
 _START = 2**18
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # How files begin that are sometimes called .csv and are none.
@@ -74,13 +80,7 @@ def text_file(path: Path, encoding: str | None, *, lenient: bool = False, headle
 
 
 def first_line(text: str) -> str:
-    r"""The first line that is not blank; a line break between quotation marks does not end it.
-
-    Examples
-    --------
-    >>> first_line('\n"a\nb",c\n1,2')
-    '"a\nb",c'
-    """
+    """The first line that is not blank; a line break between quotation marks does not end it."""
     text = text.lstrip("\ufeff\r\n")
     inside = False
     for place, letter in enumerate(text):
@@ -113,14 +113,14 @@ def opened_bytes(path: Path) -> Iterator[IO[bytes]]:
         with gzip.open(path) as inside:
             yield io.BufferedReader(_Bounded(inside, path), 2**18)
     elif name.endswith(".zip"):
-        with _archive(path) as archive, archive.open(only_member(archive, path)) as inside:
+        with _archive(path) as archive, archive.open(_only_member(archive, path)) as inside:
             yield io.BufferedReader(_Bounded(inside, path), 2**18)
     else:
         with path.open("rb") as stream:
             yield stream
 
 
-def only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
+def _only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
     """The one file in a zip; what macOS adds does not count."""
     members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
     if len(members) != 1:
@@ -133,7 +133,7 @@ def only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
 def member_name(path: Path) -> str:
     """What the one file in a zip is called."""
     with _archive(path) as archive:
-        return only_member(archive, path).filename
+        return _only_member(archive, path).filename
 
 
 def _archive(path: Path) -> zipfile.ZipFile:
@@ -155,8 +155,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         data = self._inside.read(len(buffer))
         self._read += len(data)
-        if self._read > damage.MAX_FILE_BYTES:
-            raise too_large(self._path, self._read)
+        refuse_bytes(self._path, self._read)
         buffer[: len(data)] = data
         return len(data)
 
@@ -174,3 +173,70 @@ def _as_windows(error: UnicodeError) -> tuple[str, int]:
 _LACKING = frozenset(b"\x81\x8d\x8f\x90\x9d")
 PER_CELL = "fedbary-windows-1252"
 codecs.register_error(PER_CELL, _as_windows)
+
+
+def read_json_lines(path: Path, request: Request) -> Cells:
+    """The cells of a JSON file, one record a line or a list of records: a column for every key, none is looked into.
+
+    Where each cell is by itself, no record says which columns there are: all that are asked for, in every file.
+    """
+    with encoding_notes() as notes:
+        frame = _frame(list(islice(_records(path, request), request.most)), request)
+    return Cells(frame, tuple(notes))
+
+
+def _records(path: Path, request: Request) -> Iterator[dict[str, Any]]:
+    lenient = request.wanted is not None
+    file = text_file(path, request.options.encoding, lenient=lenient, headless=lenient)
+    whole = _whole if lenient else None
+    with file.text() as text:
+        lines: Iterable[str] = text
+        if file.header.lstrip().startswith("["):
+            content = text.read().lstrip("\ufeff")
+            try:
+                found = json.loads(content, parse_int=whole)
+                if not isinstance(found, list):
+                    raise ValueError("it holds no list of records")
+            except (ValueError, RecursionError):
+                if not lenient:
+                    raise
+                lines = content.split("\n")  # one record alone must not say that the file is a list
+            else:
+                yield from (_record(one, place, lenient=lenient) for place, one in enumerate(found, start=1))
+                return
+        for place, line in enumerate(lines, start=1):
+            if line.strip("\ufeff \t\r\n"):
+                try:
+                    yield _record(json.loads(line.lstrip("\ufeff"), parse_int=whole), place, lenient=lenient)
+                except (ValueError, RecursionError):
+                    if not lenient:
+                        raise
+                    yield {}  # a row of which nothing can be read
+
+
+def _record(found: Any, place: int, *, lenient: bool) -> dict[str, Any]:
+    if isinstance(found, dict):
+        return found
+    if lenient:
+        return {}
+    raise ValueError(f"record {place} is no object")
+
+
+def _whole(digits: str) -> int | float:
+    """Python refuses to read whole numbers that have thousands of digits, and no column has room for them."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+def _frame(records: list[dict[str, Any]], request: Request) -> pd.DataFrame:
+    import pandas as pd
+
+    if not records:
+        raise ValueError("it holds no record")
+    if request.wanted:  # a record that spells a name with a blank must not make a second column of it
+        records = [dict(zip(clean_names(record), record.values(), strict=True)) for record in records]
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if request.wanted:
+        names = list(dict.fromkeys((*request.wanted.asked, *names)))
+    names = [names[place] for place in request.places(names)]
+    columns = {place: [record.get(name) for record in records] for place, name in enumerate(names)}
+    return pd.DataFrame(columns, dtype=request.dtype).set_axis(clean_names(names), axis=1)

@@ -11,13 +11,12 @@ import numpy as np
 
 from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
-from fedbary.data.formats.cells import Cells
+from fedbary.data.formats.cells import Cells, without_column
 from fedbary.data.frames import require_column
 from fedbary.data.objects.encodable import encodable, encoded_table
 from fedbary.data.objects.held import Held, check_type, clients_in, held
 from fedbary.data.objects.huggingface import OF_CLIENTS, OF_REFERENCE
 from fedbary.data.options import ReadOptions
-from fedbary.data.owners import without_column
 from fedbary.data.persons import persons_if_there
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from fedbary.data.formats.damage import one_line
+from fedbary.data.formats.cells import one_line
 from fedbary.errors import DataError, FedbaryError
 
 # A stream does not say how long it is.

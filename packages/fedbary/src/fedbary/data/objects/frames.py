@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fedbary.data.formats.parquet import as_frame
+from fedbary.data.formats.arrow_files import as_frame
 from fedbary.data.objects.families import foreign, is_of
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
 
-from fedbary.data.formats.cells import Cells
+from fedbary.data.formats.cells import Cells, OwnedRows
 from fedbary.data.objects.features import features_of, is_features, is_labels, labels_of
 from fedbary.data.objects.frames import frame_cells, is_frame
 from fedbary.data.objects.huggingface import OF_CLIENTS, class_label, dataset_cells, is_huggingface
 from fedbary.data.objects.torch_data import is_torch_data, torch_rows
-from fedbary.data.owners import OwnedRows
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 

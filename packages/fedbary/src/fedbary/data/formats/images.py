@@ -1,21 +1,30 @@
-"""One image cell – a file, its bytes, an array or an image of Pillow – as an image that encoders take."""
+"""Images: a cell that is one (a file, its bytes, an array, one of Pillow), columns that name them, folders of them.
+
+``SITE/CLASS/*.png`` is the table of a site. A path in a cell of another table is meant from where the table lies.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.data.formats.cells import Cells, Request
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
 
 if TYPE_CHECKING:
+    import pandas as pd
     from PIL.Image import Image
 
+IMAGE, CLASS, FILE = "image", "class", "file"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 # Pillow knows more, some of which start other programs.
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
@@ -29,13 +38,7 @@ _SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
 
 
 def is_image(cell: object) -> bool:
-    r"""Whether a cell is an image, or the path of one; a text is by its suffix.
-
-    Examples
-    --------
-    >>> is_image("scans/a.PNG"), is_image(b"\x89PNG..."), is_image("a text"), is_image(3.5)
-    (True, True, False, False)
-    """
+    """Whether a cell is an image, or the path of one; a text is by its suffix."""
     if isinstance(cell, str):
         return cell.lower().endswith(SUFFIXES)
     if isinstance(cell, bytes | bytearray | memoryview):
@@ -48,16 +51,7 @@ def is_image(cell: object) -> bool:
 def opened_image(cell: Any) -> Image:
     """The image of a cell, upright, gray (L) or in colours (RGB), and at most 2048 pixels a side.
 
-    Raises
-    ------
-    DataError
-        Where it is none, is damaged, or is too large to be opened.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> opened_image(np.zeros((4, 6), dtype=np.uint8)).size
-    (6, 4)
+    Where it is none, is damaged, or is too large to be opened, that is a DataError.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -65,7 +59,8 @@ def opened_image(cell: Any) -> Image:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = _found(cell)
-            _refuse_large(image)
+            if (pixels := image.width * image.height) > MOST_PIXELS:
+                raise DataError("encoders.too-many-pixels", pixels=pixels, most=MOST_PIXELS)
             image.load()
             plain = _plain(ImageOps.exif_transpose(image))
             if max(plain.size) > LONGEST_SIDE:
@@ -167,12 +162,6 @@ def _plain(image: Image) -> Image:
     return image if image.mode == wanted else image.convert(wanted)
 
 
-def _refuse_large(image: Image) -> None:
-    width, height = image.size
-    if width * height > MOST_PIXELS:
-        raise DataError("encoders.too-many-pixels", pixels=width * height, most=MOST_PIXELS)
-
-
 def _is_pillow(cell: object) -> bool:
     """Without importing Pillow for what is no image of it."""
     return any(kind.__module__ == "PIL.Image" and kind.__name__ == "Image" for kind in type(cell).__mro__)
@@ -191,3 +180,98 @@ def most_frequent_shape(cells: Sequence[Any]) -> tuple[int, int, int] | None:
         return None
     height, width = max(shapes, key=lambda size: (shapes[size], size))
     return height, width, colours
+
+
+def with_images(
+    frame: pd.DataFrame, folder: Path, reading: Reading | None = None, *, guess: bool = True
+) -> pd.DataFrame:
+    """Cells that name images become images: in columns agreed to hold them, or by a ``guess`` where all do."""
+    agreed = reading or Reading()
+    found = {}
+    for place, name in enumerate(map(str, frame.columns)):
+        column = frame.iloc[:, place]
+        kind = agreed[name].kind if name in agreed else ""
+        if kind == "image" or (guess and not kind and _names_images(column, folder)):
+            found[place] = column.map(lambda cell: _from(folder, cell), na_action="ignore").astype(object)
+    if not found:
+        return frame
+    changed = frame.copy(deep=False)
+    for place, column in found.items():
+        changed.isetitem(place, column.to_numpy(dtype=object))
+    return changed
+
+
+def _names_images(column: pd.Series[Any], folder: Path) -> bool:
+    """Whether all cells name an image and the first one is there."""
+    if column.dtype.kind not in "OT" and str(column.dtype) != "str":
+        return False
+    present = column.dropna()
+    try:
+        first = present.iloc[0] if len(present) else None
+    except UnicodeDecodeError:  # damage of which reading the column will speak
+        return False
+    if isinstance(first, Mapping):
+        return is_image(first)
+    if not isinstance(first, str) or not is_image(first) or not _is_file(folder / first):
+        return False
+    return bool(present.map(lambda cell: isinstance(cell, str) and cell.lower().endswith(SUFFIXES)).all())
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a text that is too long for a name
+        return False
+
+
+def _from(folder: Path, cell: Any) -> Any:
+    if isinstance(cell, str):
+        return {"bytes": None, "path": str(folder / cell)}
+    if isinstance(cell, Mapping) and cell.get("bytes") is None and isinstance(cell.get("path"), str):
+        return {"bytes": None, "path": str(folder / cell["path"])}
+    return cell
+
+
+def is_image_folder(folder: Path) -> bool:
+    """Whether a folder has a folder of images for each class."""
+    try:
+        return folder.is_dir() and any(_is_image_file(file) for _, file in _files(folder))
+    except OSError:  # not for our eyes
+        return False
+
+
+def read_image_folder(folder: Path, request: Request) -> Cells:
+    """One row for each image: the image, its folder's name as its class, and its place in the folder as its id."""
+    import pandas as pd
+
+    files = list(_files(folder))
+    images = [(label, file) for label, file in files if _is_image_file(file)]
+    if not images:
+        raise DataError("encoders.no-images", where=str(folder))
+    rows = images[: request.most]
+    frame = pd.DataFrame(
+        {
+            IMAGE: [{"bytes": None, "path": str(file)} for _, file in rows],
+            CLASS: [label for label, _ in rows],
+        },
+        index=pd.Index([f"{label}/{file.name}" for label, file in rows], name=FILE),
+    )
+    others = len(files) - len(images)
+    notes = (Note("encoders.other-files", {"count": others}),) if others else ()
+    return Cells(frame.iloc[:, request.places(list(frame.columns))], notes, id=FILE)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files in the folders of a folder, each with its folder's name."""
+    for inner in _names(folder, folders=True):
+        yield from ((inner, folder / inner / name) for name in _names(folder / inner, folders=False))
+
+
+def _names(folder: Path, *, folders: bool) -> list[str]:
+    with os.scandir(folder) as entries:
+        seen = (entry for entry in entries if entry.name[0] != ".")
+        return sorted(entry.name for entry in seen if (entry.is_dir() if folders else entry.is_file()))
+
+
+def _is_image_file(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES
