@@ -21,7 +21,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.protocols.messages import Message, Reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 CLASSES, REFERENCE_ROWS, PEER_ROWS = 10, 1000, 1000
 PROTOCOLS = {"cards": fb.Cards, "cards, guarded": lambda: fb.Cards(policy="guarded"), "sketch": fb.Sketch}

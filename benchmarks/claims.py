@@ -19,7 +19,7 @@ import fedbary as fb
 from fedbary.judging.labels import SHARES
 from fedbary.protocols.messages import Message, Reply
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments.federations import SplitDataset
 from fedbary_lab.experiments.site_federations import at_site
 

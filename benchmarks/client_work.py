@@ -24,7 +24,7 @@ import fedbary as fb
 from fedbary.space.points import random_points
 from fedbary.transport import interpolate
 from fedbary.transport.solve import Method
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from samples import ROWS, sample
 
 SUPPORT, ROUNDS, T = 100, 10, 0.5

@@ -20,7 +20,7 @@ from fedbary.data.table import Table
 from fedbary.judging.federation import UNKNOWN
 from fedbary.judging.labels import SHARES
 from fedbary.protocols.cards.client import card_of, card_reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 TABLES = {"digits": 100, "breast-cancer": 55}
 HONEST, NAMES = 4, (1, 2, 3)

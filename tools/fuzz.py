@@ -55,8 +55,8 @@ from fedbary.protocols.registry import exchanges_of
 from fedbary.space.description import Description, describe
 from fedbary.space.points import embed
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
+from fedbary.valuation.rows import RowRules
 from field_damage import array_damages, damages, npz, text_of
 from mutations import damaged_array, damaged_bytes, damaged_fields, damaged_mapping, damaged_text, pick
 from talks import TALKS, halves_of, table, talk

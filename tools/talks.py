@@ -8,7 +8,7 @@ import pandas as pd
 
 import fedbary as fb
 from fedbary.protocols.messages import Failure
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 # Every protocol in every shape that its messages have.
 TALKS = {

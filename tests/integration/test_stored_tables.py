@@ -10,7 +10,7 @@ import fedbary as fb
 from fedbary.cli.app import app
 from fedbary.data import stored
 from fedbary.data.stored import StoredTable
-from fedbary.valuation import row_file
+from fedbary.valuation import storage
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
 CLIENTS = {name: HOSPITALS / f"hospital_{name}.parquet" for name in ("south", "north", "west")}
@@ -19,7 +19,7 @@ CLIENTS = {name: HOSPITALS / f"hospital_{name}.parquet" for name in ("south", "n
 @pytest.fixture
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(stored, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(row_file, "MOST_IN_CSV", 10)
+    monkeypatch.setattr(storage, "MOST_IN_CSV", 10)
 
 
 def valued(protocol, reference):
@@ -32,7 +32,7 @@ def test_values_flags_and_digests_are_those_of_tables_in_memory(protocol, monkey
     reference = fb.read(HOSPITALS / "validation.parquet", "diagnosis", id="patient")
     _, expected = valued(protocol, reference)
     monkeypatch.setattr(stored, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(row_file, "MOST_IN_CSV", 10)
+    monkeypatch.setattr(storage, "MOST_IN_CSV", 10)
     tables, found = valued(protocol, reference)
 
     assert all(isinstance(table, StoredTable) for table in tables.values())

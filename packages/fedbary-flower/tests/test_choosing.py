@@ -13,7 +13,8 @@ from flwr.serverapp.strategy.strategy import Strategy
 
 from codes import coded
 from fedbary.errors import SettingsError
-from fedbary.valuation.result import CLIENT_COLUMNS, Valuation
+from fedbary.valuation.clients import CLIENT_COLUMNS
+from fedbary.valuation.result import Valuation
 from fedbary_flower.choosing import from_result, weighted
 from fedbary_flower.recording import Recording
 from fedbary_flower.selected_nodes import SelectedNodes

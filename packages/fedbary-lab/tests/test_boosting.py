@@ -8,7 +8,7 @@ import fedbary as fb
 from codes import coded, parameter
 from fedbary.notes import Note
 from fedbary.valuation.result import with_rows
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import ScoredRows
 from fedbary_lab.boosting import trained_accuracy
 from fedbary_lab.training.fedavg_settings import FedAvg
 from fedbary_lab.training.federation import Federation

@@ -12,7 +12,7 @@ from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import Message
 from fedbary.transport import solve
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.paper import PaperInterpolation, published
 
 VARIANTS = ("eta", "gamma", "access", "server-eta", "server-gamma", "server-target")

@@ -7,7 +7,7 @@ import pytest
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison.measures import auroc
 
 

@@ -16,7 +16,7 @@ from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import NO_ANSWER, Reply
 from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.triangle import Triangle
 
 PLAIN = fb.Space(scaling="none", metric="euclidean", labels="onehot", label_weight=0.0)

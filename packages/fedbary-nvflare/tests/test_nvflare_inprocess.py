@@ -24,7 +24,7 @@ from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.protocols.messages import Message
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_nvflare.engine import NvflareEngine
 from flare_inprocess import Job, Misbehaving, drawn_tables, owners_files, write_table
 

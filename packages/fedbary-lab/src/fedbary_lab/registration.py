@@ -13,7 +13,7 @@ from fedbary_lab.comparison.protocols import PROTOCOL_METHODS
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.valuation.scores import ClientScores
+    from fedbary.valuation.clients import ClientScores
     from fedbary_lab.baselines.clients import Setting
 
 

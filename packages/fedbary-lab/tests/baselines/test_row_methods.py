@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, SettingsError
-from fedbary.valuation.row_frame import ROW_COLUMNS
+from fedbary.valuation.rows import ROW_COLUMNS
 from fedbary_lab.baselines import ROW_METHODS, row_loo
 from fedbary_lab.baselines.clients import METHODS
 from fedbary_lab.baselines.logistic import IMPOSSIBLE, cross_validate

@@ -9,7 +9,7 @@ from shells import offered
 
 import fedbary as fb
 from fedbary.cli.app import app
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.cli import completion
 from fedbary_lab.training.fedavg_settings import FedAvg
 

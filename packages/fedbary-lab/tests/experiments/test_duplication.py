@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.experiments import copied_distance
 from fedbary_lab.experiments.duplication import (
     COPIER,

@@ -8,7 +8,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.experiments import EXPERIMENTS, detection, find
 from fedbary_lab.experiments.federations import Spoilt
 from fedbary_lab.experiments.judged_rows import judged

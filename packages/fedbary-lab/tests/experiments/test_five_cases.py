@@ -6,7 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.games.permutations import _orders
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.experiments import five_cases
 from fedbary_lab.experiments.five_cases import CASES, FEATURES, LABELS, ONE_SIGMA, SIZES, Cell, clients_of
 from fedbary_lab.experiments.trained import draw_seed

@@ -9,7 +9,7 @@ import pytest
 import fedbary as fb
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.messages import Message
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments import robustness
 from fedbary_lab.experiments.robustness import Cell
 

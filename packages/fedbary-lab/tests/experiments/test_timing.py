@@ -8,7 +8,7 @@ import pytest
 
 from codes import coded
 from fedbary.errors import SettingsError
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients import Method, Setting
 from fedbary_lab.experiments import find, timed_methods, timing
 from fedbary_lab.experiments.timed_methods import seconds_of, timed_method

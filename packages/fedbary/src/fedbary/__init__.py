@@ -17,7 +17,7 @@ _HOMES = {
     "CardFile": "fedbary.engines.files.card_file",
     "Cards": "fedbary.protocols.cards",
     "Checkup": "fedbary.checkup.result",
-    "ClientScores": "fedbary.valuation.scores",
+    "ClientScores": "fedbary.valuation.clients",
     "Cloud": "fedbary.transport.cloud",
     "Comparison": "fedbary_lab.comparison",
     "DataError": "fedbary.errors",
@@ -184,9 +184,9 @@ if TYPE_CHECKING:
     from fedbary.transport.cloud import Cloud
     from fedbary.transport.solve import Target, solve
     from fedbary.valuation.cleaning import clean, moved
+    from fedbary.valuation.clients import ClientScores
     from fedbary.valuation.outcome import Outcome, Status
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.scores import ClientScores
     from fedbary.views import plots
     from fedbary_lab.boosting import Boost, boost
     from fedbary_lab.comparison import Comparison, RowComparison, compare_clients, compare_rows

@@ -34,7 +34,7 @@ from fedbary.protocols.registry import protocol_named
 from fedbary.space.options import Space, Task
 from fedbary.space.schema import Schema
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 # What holds rows and labels: a `Table`, a frame, a pair (X, y), a data set, a path (see `fedbary.data.objects`).
 Data: TypeAlias = Any

@@ -9,7 +9,7 @@ import fedbary as fb
 from fedbary.engines.files.message_file import MessageFile, save_question
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.judging.estimates import Estimate
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import ScoredRows
 
 pytest_plugins = ["cli_fixtures"]
 VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--seed", 0)

@@ -11,7 +11,7 @@ from fedbary.cli.app import app
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -11,7 +11,7 @@ from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 pytest_plugins = ["cli_fixtures"]
 

@@ -14,7 +14,7 @@ from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Message
 from fedbary.space.points import random_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 WIDTH, SUPPORT, SECRET = 4, 20, 1234567
 ASKED = fb.Interpolation(rounds=3, support=SUPPORT)

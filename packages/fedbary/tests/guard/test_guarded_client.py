@@ -19,8 +19,7 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.sentences import sentence
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import RowRules, ScoredRows
 
 CANARY, PATH = "Xq7canary", "/home/ann smith/zz9ward.csv"
 MISSING = SchemaError("schema.missing-values", column="age", count=3, rows=40)

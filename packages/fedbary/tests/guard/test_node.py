@@ -32,7 +32,7 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.client import SketchClient
 from fedbary.space.row_points import row_points
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 
 def rows(count, seed):

@@ -18,7 +18,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.own_table import asked_reading
 from fedbary.notes import Note
 from fedbary.protocols.messages import Message, Reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 READING = Reading({"age": ColumnReading("number"), "paid": ColumnReading("number")})
 

@@ -11,9 +11,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_folder import is_owner_folder, load_owner_view, owner_view, save_owner_view
 from fedbary.guard.owner_results import save_rows
 from fedbary.notes import Note
-from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import RowFacts, ScoredRows
+from fedbary.valuation.rows import RowFacts, RowRules, ScoredRows, row_frame
 
 
 def test_an_owners_view_comes_back_as_it_was(tmp_path):

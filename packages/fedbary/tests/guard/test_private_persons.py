@@ -15,7 +15,7 @@ from fedbary.guard.owner_log import LOG
 from fedbary.protocols.cards.client import CardsClient, card_of
 from fedbary.protocols.sketch.client import SketchClient
 from fedbary.space.public_schema import public_schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 PEOPLE, EACH = 40, 3
 BY_PATIENT = fb.ReadOptions(person="patient_id")

@@ -15,7 +15,7 @@ from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_folder import load_owner_view
 from fedbary.protocols.messages import Reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from memory_network import MemoryNetwork, simulated, simulation_config
 
 

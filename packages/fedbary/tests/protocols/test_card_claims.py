@@ -13,7 +13,7 @@ from fedbary.engines.run_config import RunConfig
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.labels import SHARES
 from fedbary.protocols.cards.claims import contradicted
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import DISPUTED, NO_WEIGHT, Advice
 
 ROWS, LIAR = 120, "client_4"

@@ -16,7 +16,7 @@ import pytest
 import fedbary as fb
 from fedbary.judging.federation import UNKNOWN
 from fedbary.protocols.messages import Message
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 ROWS = 300
 

@@ -13,7 +13,7 @@ from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Failure, Message
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import Advice
 
 

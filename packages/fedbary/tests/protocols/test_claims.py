@@ -9,7 +9,7 @@ import fedbary as fb
 from fedbary.engines.session import run_session
 from fedbary.protocols.messages import Reply
 from fedbary.protocols.registry import PROTOCOLS, claims_of
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import Advice
 from fedbary.views.result_tables import valuation_text
 from talks import table, talk

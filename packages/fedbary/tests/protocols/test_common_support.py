@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.protocols.interpolation.common_support import LEAST_SUPPORT, common_support
 from fedbary.protocols.messages import Reply
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 NUMBERS = st.lists(st.integers(1, 200), min_size=1, max_size=40)
 

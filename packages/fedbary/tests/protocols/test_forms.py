@@ -15,7 +15,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Message, Reply
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from talks import TALKS, talk
 
 

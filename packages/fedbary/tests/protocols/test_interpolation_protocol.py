@@ -14,7 +14,7 @@ from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
 from fedbary.transport import solve
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 PAPER = fb.Space(metric="euclidean", labels="gaussian")
 

@@ -9,7 +9,7 @@ import pytest
 import fedbary as fb
 from fedbary.errors import FedbaryError
 from fedbary.protocols.messages import Message
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 RUNS = {
     "sketch": (fb.Sketch(), True),

@@ -13,7 +13,7 @@ from fedbary.judging.model import JudgingModel
 from fedbary.protocols.judged_table import judge_of
 from fedbary.space.parts import encoded_parts
 from fedbary.space.stored_points import CloudMaker, StoredPoints
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 
 def people(rows, seed, *, task="classes"):

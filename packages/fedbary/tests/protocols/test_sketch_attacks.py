@@ -26,7 +26,7 @@ from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
 from fedbary.transport.solve import cost_matrix
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 ROWS, WIDTH = 100, 8
 

@@ -22,7 +22,7 @@ from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
 from fedbary.transport.solve import cost_matrix
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 FIELDS = {"rows", "cost", "lower", "relaxed", "error", "noise"}
 

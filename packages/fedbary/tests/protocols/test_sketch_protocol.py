@@ -21,7 +21,7 @@ from fedbary.protocols.sketch.numbers import ABOUT_ROWS, PLACE
 from fedbary.protocols.sketch.sketch import coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 
 def cloud(points, weights=None):

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from fedbary.notes import Note
-from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.clients import ClientScores, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.scores import ClientScores
 from fedbary.valuation.verdict import Advice
 
 HISTORY = pd.DataFrame(columns=["client", "round", "estimate", "support"])

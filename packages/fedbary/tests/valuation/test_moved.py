@@ -8,7 +8,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
 from fedbary.valuation.cleaning import moved_cells
-from fedbary.valuation.scored_rows import RowFacts
+from fedbary.valuation.rows import RowFacts
 
 
 def test_what_a_site_effect_did_is_undone_and_all_else_stays():

@@ -7,7 +7,7 @@ from made_up_results import client, made
 
 from fedbary.notes import Note
 from fedbary.valuation.outcome import Outcome, Status
-from fedbary.valuation.ranking import places
+from fedbary.valuation.result import places
 
 
 def test_quality_orders_and_its_intervals_rank():

@@ -1,6 +1,7 @@
 """Results: shares, frames, storage, and calibrated gradients in all variants."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,9 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.contribution import share_bounds, shares
-from fedbary.valuation.result import CLIENT_COLUMNS, with_rows
-from fedbary.valuation.row_frame import ROW_COLUMNS
-from fedbary.valuation.row_values import calibrated_gradient
+from fedbary.valuation.clients import CLIENT_COLUMNS, CLIENT_FACTS, client_frame, share_bounds, shares
+from fedbary.valuation.result import with_rows
+from fedbary.valuation.rows import ROW_COLUMNS, calibrated_gradient
 
 distances = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)
 
@@ -58,6 +58,21 @@ def test_equal_clients_have_equal_shares_whatever_the_spread():
 def test_the_calibrated_gradient_is_equation_10_and_ignores_constants(f, constant):
     expected = [f[i] - np.delete(f, i).mean() for i in range(len(f))]
     np.testing.assert_allclose(calibrated_gradient(f + constant), expected, atol=1e-9)
+
+
+def test_how_to_read_a_number_stands_in_the_docs_as_in_the_list():
+    page = (Path(__file__).parents[4] / "docs" / "reports.md").read_text(encoding="utf-8")
+    for fact in CLIENT_FACTS:
+        assert not fact.explained or f"| {fact.title} | {fact.explained} |" in page
+
+
+def test_the_frame_has_the_columns_of_the_list():
+    assert tuple(client_frame([{"client": "a", "outcome": fb.Outcome()}], spread=1.0).columns) == CLIENT_COLUMNS == (
+        "client", "rows", "quality", "quality_low", "quality_high", "wrong_labels", "wrong_labels_low",
+        "wrong_labels_high", "odd_features", "odd_features_low", "odd_features_high", "blur", "shift", "missing",
+        "worth", "worth_error", "share", "share_low", "share_high", "distance", "low", "high", "excess", "closeness",
+        "flagged", "status", "notes",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

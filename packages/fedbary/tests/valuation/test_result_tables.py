@@ -8,9 +8,9 @@ from made_up_results import client, made
 
 import fedbary as fb
 from fedbary.notes import Note
+from fedbary.valuation.clients import ClientScores
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.scores import ClientScores
 from fedbary.valuation.verdict import Advice
 from fedbary.views.verdict_lines import groups, remarks
 

@@ -11,9 +11,9 @@ from codes import coded
 from fedbary.errors import DataError
 from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
 from fedbary.notes import Note
-from fedbary.valuation import row_file, scored_rows
-from fedbary.valuation.row_file import read_rows, write_rows
-from fedbary.valuation.scored_rows import RowFacts, ScoredRows, few_texts
+from fedbary.valuation import storage
+from fedbary.valuation.rows import RowFacts, ScoredRows, few_texts
+from fedbary.valuation.storage import read_rows, write_rows
 
 ROWS = 100
 RNG = np.random.default_rng(0)
@@ -47,8 +47,8 @@ def scored(request):
 @pytest.fixture
 def many(monkeypatch):
     """A hundred rows are many, and come in parts."""
-    monkeypatch.setattr(row_file, "MOST_IN_CSV", 50)
-    parts = scored_rows.ScoredRows.batches
+    monkeypatch.setattr(storage, "MOST_IN_CSV", 50)
+    parts = ScoredRows.batches
     monkeypatch.setattr(ScoredRows, "batches", lambda self, rows=30: parts(self, rows))
 
 

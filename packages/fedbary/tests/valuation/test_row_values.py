@@ -12,9 +12,7 @@ from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Evidence, judgements
 from fedbary.judging.judge import Judged
 from fedbary.judging.labels import JudgedLabels, judged_labels, share_likelihood
-from fedbary.valuation.row_values import bad_rows, calibrated_gradient, suspects, valued_rows
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import ALONE, MEASURED
+from fedbary.valuation.rows import ALONE, MEASURED, RowRules, bad_rows, calibrated_gradient, suspects, valued_rows
 
 CLASSES = ("a", "b", "c")
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from fedbary.valuation.contribution import client_frame
+from fedbary.valuation.clients import ClientScores, client_frame
 from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.result import Valuation
-from fedbary.valuation.scores import ClientScores
-from fedbary.valuation.worth import with_worth
+from fedbary.valuation.result import Valuation, with_worth
 
 
 def result(*names):

@@ -12,7 +12,7 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import class_schema
 from fedbary_lab.baselines.logistic import cross_validate, label_scores
 

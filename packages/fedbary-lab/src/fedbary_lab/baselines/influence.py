@@ -10,7 +10,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 from fedbary.space.options import Space
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.pydvl_values import RowGame, load_pydvl
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from fedbary.space.points import features
 from fedbary.transport import solve
 from fedbary.transport.simplex import network_simplex
 from fedbary.transport.solve import cost_matrix
-from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.row_values import calibrated_gradient
+from fedbary.valuation.rows import calibrated_gradient, row_frame
 from fedbary_lab.baselines.classifiers import class_schema
 from fedbary_lab.transport.sinkhorn import sinkhorn
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import DataError, wrong_parameter
 from fedbary.space.options import Space
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import fitted, scaled_pair
 from fedbary_lab.baselines.logistic import cross_validate, log_probabilities
 

@@ -14,7 +14,7 @@ from fedbary.space.labels import class_names
 from fedbary.space.options import Space
 from fedbary.space.points import features
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import class_schema, fitted
 
 if TYPE_CHECKING:

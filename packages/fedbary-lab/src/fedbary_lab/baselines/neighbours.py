@@ -11,7 +11,7 @@ from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.space.options import Space
 from fedbary.transport.solve import cost_matrix
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import scaled_pair
 
 if TYPE_CHECKING:

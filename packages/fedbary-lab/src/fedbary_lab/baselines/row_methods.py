@@ -12,7 +12,7 @@ import numpy as np
 from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError
-from fedbary.valuation.row_frame import row_frame
+from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.confident import cleanlab_values
 from fedbary_lab.baselines.influence import influence_values
 from fedbary_lab.baselines.lava import lava_values
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class RowMethod:
     """A way to value rows: what it is called, what it does in a line, and what it needs installed.
 
-    ``compute(table, reference, seed=…)`` gives the frame of `fedbary.valuation.row_frame.row_frame`.
+    ``compute(table, reference, seed=…)`` gives the frame of `fedbary.valuation.rows.row_frame`.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from fedbary.cli.ui.options import (
 from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.cli.models import ModelName, named_model
 from fedbary_lab.cli.training_options import TRAINING, finished_parts
 from fedbary_lab.training.fedavg_settings import FedAvg

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fedbary.data.export import write
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison.measures import agreement
 from fedbary_lab.result_folder import read_index, refuse_foreign, write_index
 

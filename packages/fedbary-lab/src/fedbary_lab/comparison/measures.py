@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.paper import published
 from fedbary_lab.triangle import Triangle
 

@@ -14,7 +14,7 @@ from fedbary.data.registry import BROKEN_PLUG_IN
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison.client_comparison import Comparison
 from fedbary_lab.comparison.inputs import check_methods, tables_of
 from fedbary_lab.comparison.protocols import PROTOCOL_METHODS, protocol_scores

@@ -17,7 +17,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table, repeat_row
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients import METHODS, prepare
 from fedbary_lab.comparison import protocol_scores
 from fedbary_lab.experiments import copied_distance

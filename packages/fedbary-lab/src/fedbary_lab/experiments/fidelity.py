@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison import PROTOCOL_METHODS, agreement, protocol_scores
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.tables import mean_and_spread, pivots

@@ -22,7 +22,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data import Table, add_noise
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison import agreement, protocol_scores
 from fedbary_lab.comparison.measures import rank_correlations
 from fedbary_lab.experiments.cells import Record

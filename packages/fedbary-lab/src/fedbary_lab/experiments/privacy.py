@@ -25,7 +25,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.row_points import row_points
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
 from fedbary_lab.experiments.federations import split_dataset

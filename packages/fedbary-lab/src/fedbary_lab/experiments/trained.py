@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedbary.data import Table
 from fedbary.games import Game, exact_shapley
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.classifiers import fitted
 from fedbary_lab.baselines.clients import METHODS, Setting, prepare
 from fedbary_lab.training.evaluate import Evaluator

@@ -12,7 +12,7 @@ from itertools import product
 
 import fedbary as fb
 from fedbary.data import Table
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.scenarios import SCENARIOS, scenario
 from fedbary_lab.experiments.trained import Trained, draw_seed

@@ -28,7 +28,7 @@ from fedbary.space.labels import class_names, label_kind
 from fedbary.space.points import place
 from fedbary.space.public_schema import public_schema
 from fedbary.space.schema import Schema
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison import agreement
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.tables import mean_and_spread, pivots

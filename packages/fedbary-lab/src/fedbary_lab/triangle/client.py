@@ -11,7 +11,7 @@ from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.interpolation.client import InterpolationClient, sent_array
 from fedbary.protocols.messages import Message, Reply
 from fedbary.transport import interpolate
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:

@@ -32,13 +32,13 @@ from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.transport import interpolate, solve
-from fedbary.valuation.contribution import client_frame, outcomes_of
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
+from fedbary.valuation.result import Valuation
 from fedbary_lab.triangle import Triangle
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 # Ledgers wait for the disk; those of an audit are thrown away, so memory will do where the system has it as a folder.
 _MEMORY = "/dev/shm"  # noqa: S108

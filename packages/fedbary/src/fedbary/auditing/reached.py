@@ -17,7 +17,7 @@ from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Failure, Message, Reply, Settings
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 Ask = Callable[[Message], Reply | Failure]
 

@@ -16,7 +16,7 @@ from fedbary.space.fit import fit_schema
 from fedbary.space.options import Labels, Space
 from fedbary.space.points import embed
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

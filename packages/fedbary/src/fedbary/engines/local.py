@@ -19,7 +19,7 @@ from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, 
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.result import Valuation, with_rows
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import ScoredRows
 
 # Which arrays of a state are those of another client.
 _SAME = "same"

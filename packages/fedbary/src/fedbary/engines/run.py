@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedbary.errors import FedbaryError
     from fedbary.notes import Note
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.protocols.messages import Settings
 from fedbary.protocols.registry import DEFAULT, protocol_named
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
 _OWN = (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fedbary.errors import FedbaryError
     from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
 _PACKAGES = ("fedbary", "numpy", "scipy", "POT", "scikit-learn")
 

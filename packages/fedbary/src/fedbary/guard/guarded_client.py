@@ -45,11 +45,11 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.row_identity import content_digest
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.valuation.scored_rows import ScoredRows
+    from fedbary.valuation.rows import ScoredRows
 
 _GUARD = "guard"
 _CARDS = "cards"

@@ -28,7 +28,7 @@ from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
 from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.strict_json import read_json
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.reading import Reading

@@ -19,11 +19,11 @@ from fedbary.data.npy import read_npy
 from fedbary.errors import DataError
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
-from fedbary.valuation.contribution import client_frame
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame
 from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation, with_rows
-from fedbary.valuation.row_file import read_rows, write_rows
-from fedbary.valuation.scored_rows import RowFacts, ScoredRows
+from fedbary.valuation.result import Valuation, with_rows
+from fedbary.valuation.rows import RowFacts, ScoredRows
+from fedbary.valuation.storage import read_rows, write_rows
 
 VERSION = 2
 _INDEX, _ROWS, _SCHEMA, _TARGET = "owner.json", "rows.parquet", "schema.json", "target.npy"

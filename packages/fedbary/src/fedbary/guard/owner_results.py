@@ -16,7 +16,7 @@ from fedbary.guard.owner_folder import owner_view, save_owner_view
 from fedbary.protocols.messages import ClientProtocol, Settings, State, array_text, below
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table

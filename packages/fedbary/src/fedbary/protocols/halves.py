@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table

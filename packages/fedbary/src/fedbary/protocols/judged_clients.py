@@ -14,7 +14,7 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding
 from fedbary.notes import Fact, Note
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_values import bad_rows
+from fedbary.valuation.rows import bad_rows
 
 Floats = NDArray[np.float64]
 

@@ -20,9 +20,7 @@ from fedbary.space.missing import missing_coordinates
 from fedbary.space.parts import Part, encoded_parts
 from fedbary.space.points import cells_of_a_row, place
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_values import valued_rows
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import RowRules, ScoredRows, valued_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from fedbary.protocols.released_table import Release
     from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.rules import RowRules
-    from fedbary.valuation.scored_rows import ScoredRows
+    from fedbary.valuation.rows import RowRules, ScoredRows
 
 Scalar = str | int | float | bool
 # What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedbary.protocols.messages import Message, Reply, State
 
 if TYPE_CHECKING:
-    from fedbary.valuation.scored_rows import ScoredRows
+    from fedbary.valuation.rows import ScoredRows
 
 
 class UnusableClient:

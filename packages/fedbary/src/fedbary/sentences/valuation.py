@@ -4,6 +4,7 @@ from fedbary.sentences import say
 
 SENTENCES = {
     "file-outside": say("The result names a file {file!r} outside its own folder: do not trust this result."),
+    "flags-alone": say("no other party's rows are known that flags could be calibrated with"),
     "flags-measured": say(
         "of 100 flagged rows about {rate:hundredths} are fine after all, by measurement on many tables; it is no proof"
     ),

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
-from fedbary.valuation.row_frame import are_called
+from fedbary.valuation.rows import are_called
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.valuation.scored_rows import RowFacts
+    from fedbary.valuation.rows import RowFacts
 
 
 def clean(
@@ -89,7 +89,7 @@ def moved(table: Table, facts: RowFacts) -> Table:
     Examples
     --------
     >>> import fedbary as fb
-    >>> from fedbary.valuation.scored_rows import RowFacts
+    >>> from fedbary.valuation.rows import RowFacts
     >>> table = fb.Table({"fahrenheit": [98.6, float("nan")], "age": [31, 45]}, ["a", "b"])
     >>> fb.moved(table, RowFacts(moving={"fahrenheit": (-160 / 9, 5 / 9)})).columns["fahrenheit"].round(1).tolist()
     [37.0, nan]

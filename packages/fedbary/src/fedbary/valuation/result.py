@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedbary.checks import did_you_mean
-from fedbary.errors import PrivacyError, SettingsError
+from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
+from fedbary.valuation.clients import ClientScores
 from fedbary.valuation.outcome import Outcome
+from fedbary.valuation.verdict import Advice, Opinion, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.valuation.scored_rows import RowFacts, ScoredRows
-    from fedbary.valuation.scores import ClientScores
-    from fedbary.valuation.verdict import Opinion
+    from fedbary.valuation.rows import RowFacts, ScoredRows
 
     ImageShape = Literal["auto"] | tuple[int, ...] | None
 
 NO_ROW_VALUES = "valuation.no-row-values"
-CLIENT_COLUMNS = (
-    "client", "rows", "quality", "quality_low", "quality_high", "wrong_labels", "wrong_labels_low", "wrong_labels_high",
-    "odd_features", "odd_features_low", "odd_features_high", "blur", "shift", "missing", "worth", "worth_error",
-    "share", "share_low", "share_high", "distance", "low", "high", "excess", "closeness", "flagged", "status", "notes",
-)  # fmt: skip
-HISTORY_COLUMNS = ("client", "round", "client_distance", "server_distance", "estimate", "support")
+Floats = NDArray[np.float64]
+_OUT = (Advice.LEAVE, Advice.NOT_VALUED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +109,39 @@ class Valuation:
         Clients are ordered by quality where it is estimated, else by Shapley values where there are any, else by share.
         Those that cannot be told apart share a rank, such as ``2–5``.
         """
-        from fedbary.valuation.ranking import ranking
+        import pandas as pd
 
-        return ranking(self)
+        keys, low, high = self._order()
+        valued = np.array([str(name) not in self.failed for name in self.clients["client"]], dtype=bool)
+        # Of a valued client without a number nothing is known, and so it may hold any place.
+        low, high = (
+            np.where(valued, np.where(np.isnan(end), any_, end), np.nan)
+            for end, any_ in ((low, -np.inf), (high, np.inf))
+        )
+        best_first = np.lexsort([np.where(np.isnan(key), np.inf, -key) for key in reversed(keys)])
+        ranked = self.clients.iloc[best_first].reset_index(drop=True)
+        ranks = pd.Series(places(low, high), dtype="string")
+        ranked.insert(0, "rank", ranks.iloc[best_first].reset_index(drop=True))
+        return ranked
+
+    def _order(self) -> tuple[list[Floats], Floats, Floats]:
+        """What to sort by, most important first, and the interval in which it lies."""
+
+        def numbers(name: str, otherwise: Floats | float = np.nan) -> Floats:
+            column = self.clients[name].to_numpy(dtype=float, na_value=np.nan)
+            return np.where(np.isnan(column), otherwise, column)
+
+        share, quality, distance = numbers("share"), numbers("quality"), numbers("distance")
+        if not np.isnan(quality).all():
+            return [quality, share], numbers("quality_low", quality), numbers("quality_high", quality)
+        if self.scores is not None:
+            worth = self.scores.intervals()
+            none = (np.nan, np.nan, np.nan)
+            value, low, high = (
+                np.array([worth.get(str(name), none) for name in self.clients["client"]]).reshape(-1, 3).T
+            )
+            return [value], low, high
+        return [share], -numbers("high", distance), -numbers("low", distance)
 
     def select(self, *, k: int | None = None, share: float | None = None, quality: float | None = None) -> list[str]:
         """Names of the clients to train with, best first: without an argument those that the verdict includes.
@@ -128,9 +157,31 @@ class Valuation:
         quality : float
             All clients with at least this quality; protocol `Sketch`.
         """
-        from fedbary.valuation.selection import select
-
-        return select(self, k=k, share=share, quality=quality)
+        given = [name for name, value in (("k", k), ("share", share), ("quality", quality)) if value is not None]
+        if len(given) > 1:
+            raise SettingsError("valuation.not-one-criterion", given=" and ".join(given))
+        ranked = self.ranking()
+        # In the order of the ranking, as the verdict is.
+        advice = np.array([opinion.advice for opinion in self.verdict()], dtype=object)
+        ranked = ranked[~np.isin(advice, _OUT) if given else advice == Advice.INCLUDE]
+        names = [str(name) for name in ranked["client"]]
+        if k is not None:
+            if k < 1:
+                raise wrong_parameter("k", "select", "at least 1", k)
+            return names[:k]
+        if share is not None:
+            if not 0.0 < share <= 1.0:
+                raise wrong_parameter("share", "select", "in (0, 1]", share)
+            if self.clients["share"].isna().all():
+                raise SettingsError("valuation.no-share-to-select")
+            together = np.cumsum(ranked["share"].fillna(0.0).to_numpy(dtype=float))
+            enough = int(np.searchsorted(together, share * together[-1] - 1e-12)) if len(together) else 0
+            return names[: enough + 1]
+        if quality is not None:
+            if self.clients["quality"].isna().all():
+                raise SettingsError("valuation.no-quality")
+            return [str(name) for name in ranked["client"][(ranked["quality"] >= quality).fillna(False)]]
+        return names
 
     def nodes(
         self, *, k: int | None = None, share: float | None = None, quality: float | None = None
@@ -156,9 +207,20 @@ class Valuation:
             Rows times quality, so that good rows count alike wherever they are (the share where no quality is
             estimated); the share; the rows; or rows times share.
         """
-        from fedbary.valuation.selection import weights
-
-        return weights(self, by)
+        if by not in ("quality", "share", "rows", "both"):
+            raise wrong_parameter("by", "weights", "'quality', 'share', 'rows' or 'both'", by)
+        clients = self.clients
+        if by == "quality" and clients["quality"].isna().all():
+            by = "share"
+        if by in ("share", "both") and clients["share"].isna().all():
+            raise SettingsError("valuation.no-share-to-weigh")
+        advice = {opinion.client: opinion.advice for opinion in self.verdict()}
+        parts = np.array([float(advice[str(name)] not in _OUT) for name in clients["client"]])
+        for name in {"quality": ("rows", "quality"), "both": ("rows", "share")}.get(by, (by,)):
+            parts = parts * clients[name].fillna(0).to_numpy(dtype=float)
+        if not parts.sum() > 0:
+            raise SettingsError("valuation.nobody-to-weigh")
+        return dict(zip(map(str, clients["client"]), (parts / parts.sum()).tolist(), strict=True))
 
     def verdict(self) -> tuple[Opinion, ...]:
         """What to do with each client and why, best first, by the rules of `fedbary.valuation.verdict`."""
@@ -166,10 +228,7 @@ class Valuation:
 
     @cached_property
     def _opinions(self) -> tuple[Opinion, ...]:
-        """The verdict, which every table and plot of a report asks for."""
-        from fedbary.valuation.verdict import verdict
-
-        return verdict(self)
+        return verdict(self)  # which every table and plot of a report asks for
 
     @property
     def failed(self) -> dict[str, str]:
@@ -282,3 +341,34 @@ def with_outcomes(result: Valuation, outcomes: Mapping[str, Outcome], *, flagged
         notes=pd.array([outcomes[name].text for name in names], dtype="string"),
     )
     return replace(result, clients=clients, outcomes=dict(outcomes))
+
+
+def with_worth(result: Valuation, scores: ClientScores, notes: Sequence[Note] = ()) -> Valuation:
+    """The result with ``worth`` and ``worth_error``; shares are those of the worths above zero."""
+    scores = scores.among(tuple(result.clients["client"]))
+    said = [*result.notes, *scores.notes, *notes]
+    if not (np.nan_to_num(scores.values) > 0).any():
+        said.append(Note("valuation.nothing-to-share"))
+    clients = result.clients.assign(
+        worth=scores.values,
+        worth_error=scores.standard_errors,
+        share=scores.shares,
+        share_low=np.nan,
+        share_high=np.nan,
+    )
+    return replace(result, clients=clients, scores=scores, notes=tuple(said))
+
+
+def places(low: Floats, high: Floats) -> list[str | None]:
+    """Which places each may hold, of a number that is better the higher it is and lies in ``[low, high]``.
+
+    The first is one more than there are others certainly better, the last leaves room for all certainly worse; None
+    for whoever has no interval at all.
+    """
+    known = ~np.isnan(low)
+    count = int(known.sum())
+    first = 1 + count - np.searchsorted(np.sort(low[known]), high, side="right")
+    last = count - np.searchsorted(np.sort(high[known]), low, side="left")
+    return [
+        None if not here else str(f) if f == z else f"{f}–{z}" for here, f, z in zip(known, first, last, strict=True)
+    ]

@@ -25,8 +25,8 @@ from fedbary.wording import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedbary.valuation.clients import ClientScores
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.scores import ClientScores
 
 _MOST = 50
 # A table on a screen has all clients up to so many, and else the first few.

@@ -14,8 +14,7 @@ from fedbary.space.labels import class_names
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_frame import are_called
-from fedbary.valuation.scored_rows import RowFacts
+from fedbary.valuation.rows import RowFacts, are_called
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -212,7 +212,7 @@ def test_a_reference_is_one_more_card_and_its_rows_flag(cards, owners, tmp_path)
 
 
 def _rules():
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
     return RowRules()
 

@@ -13,10 +13,9 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.clients import ClientScores, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
-from fedbary.valuation.scores import ClientScores
 from fedbary.views.plots import look
 from fedbary.views.plots.bundle import json_inside_html
 from fedbary.views.plots.display import browser as local_browser

@@ -6,8 +6,7 @@ import fedbary as fb
 from fedbary.guard.owner_folder import owner_view
 from fedbary.judging.estimates import Estimate
 from fedbary.notes import Note
-from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.scored_rows import MEASURED, RowFacts, ScoredRows
+from fedbary.valuation.rows import MEASURED, RowFacts, ScoredRows, row_frame
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='https://x.y'>k</a>", "[/oops]", "=1+1",

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from fedbary.notes import Note
-from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.clients import client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation, with_rows
-from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.scored_rows import ScoredRows
+from fedbary.valuation.rows import ScoredRows, row_frame
 
 SETTINGS = {
     "protocol": "interpolation",

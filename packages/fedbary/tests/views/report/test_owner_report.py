@@ -18,8 +18,7 @@ from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.row_frame import row_frame
-from fedbary.valuation.scored_rows import RowFacts, ScoredRows
+from fedbary.valuation.rows import RowFacts, ScoredRows, row_frame
 from fedbary.views.report.owner import owner_html
 from fedbary.views.report.promises import owner_headline
 from fedbary.views.report.row_table import row_table, suspicion

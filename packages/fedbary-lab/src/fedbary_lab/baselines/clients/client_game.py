@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.games import Estimate, Game
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.training.training_log import TrainingLog
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbary.errors import SettingsError
 from fedbary.games import BudgetSpent, Estimate, Game, exact_shapley
 from fedbary.notes import Note
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, scores_of
 from fedbary_lab.baselines.clients.reconstructed import round_game
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError
 from fedbary.notes import Note
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, need
 from fedbary_lab.training.training_log import TrainingLog
 

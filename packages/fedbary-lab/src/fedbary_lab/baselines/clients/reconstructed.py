@@ -20,7 +20,7 @@ from fedbary.games import (
     permutation_shapley,
 )
 from fedbary.notes import Note
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, in_blocks, scores_of
 from fedbary_lab.group_testing import group_testing_shapley
 

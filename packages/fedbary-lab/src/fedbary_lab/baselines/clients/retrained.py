@@ -18,7 +18,7 @@ from fedbary.games import (
     leave_one_out,
     permutation_shapley,
 )
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients.client_game import Budget, Setting, in_blocks, need, scores_of
 
 # 2¹⁴ trainings take minutes with a linear model; every further client doubles that.

@@ -16,7 +16,7 @@ from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 
 @with_settings(

@@ -17,7 +17,7 @@ from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.deploy.plan import Plan

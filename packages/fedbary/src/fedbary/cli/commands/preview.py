@@ -137,7 +137,7 @@ def _rehearse(
     from fedbary.engines.preview import PreviewEngine
     from fedbary.engines.run import Work, run
     from fedbary.protocols.messages import Failure
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
     rules, engine = RowRules(), PreviewEngine()
     named = {f"client {index}": table for index, table in enumerate(tables)}

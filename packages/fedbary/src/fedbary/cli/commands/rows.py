@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.judging.estimates import Estimate
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.scored_rows import RowFacts
+    from fedbary.valuation.rows import RowFacts
 
 _CLEANED: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
 _MOVED = "moved"

@@ -20,7 +20,7 @@ from fedbary.cli.ui.settings_options import SettingsOf, with_settings
 from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 _RUN = "The run"
 

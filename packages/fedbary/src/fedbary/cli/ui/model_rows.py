@@ -26,7 +26,7 @@ def rows_by_model(
     from fedbary.protocols.forms import check_message
     from fedbary.protocols.registry import exchanges_of
     from fedbary.space.schema import Schema
-    from fedbary.valuation.rules import RowRules
+    from fedbary.valuation.rows import RowRules
 
     message, _ = MessageFile.load(model, FileKind.MODEL).message()
     check_message(exchanges_of(Cards.name), Cards.name, message)

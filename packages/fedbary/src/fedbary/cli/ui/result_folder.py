@@ -59,7 +59,7 @@ def valued_table(
     from fedbary.cli.ui.written_result import file_digest
     from fedbary.data.files import read, read_clients
     from fedbary.data.places import shown
-    from fedbary.valuation.row_frame import are_called
+    from fedbary.valuation.rows import are_called
 
     place = data or source_of(result, client)
     if place is None:

@@ -26,7 +26,7 @@ from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.space.options import Task
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 _CARD_OF_RUN, _LONGEST = "card.json", 2**20
 

@@ -33,10 +33,10 @@ from fedbary.space.options import Space, Task
 from fedbary.space.persons import one_row_each
 from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
-    from fedbary.valuation.scored_rows import ScoredRows
+    from fedbary.valuation.rows import ScoredRows
 
 
 class CardsClient:

@@ -46,12 +46,11 @@ from fedbary.space.options import Space
 from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
-from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.result import Valuation, with_worth
+from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import COLUMN_OFF, DISPUTED, INCLUDE_BELOW, NO_WEIGHT
-from fedbary.valuation.worth import with_worth
 
 _KINDS = ("card", "model", "evidence", "flags")
 # What the reference is called among clients; no client has an empty name.

@@ -19,7 +19,7 @@ from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.space.labels import class_positions
 from fedbary.space.schema import Schema
-from fedbary.valuation.scores import ClientScores
+from fedbary.valuation.clients import ClientScores
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

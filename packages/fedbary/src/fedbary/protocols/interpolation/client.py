@@ -19,9 +19,7 @@ from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import Target, Transport, interpolate, solve
-from fedbary.valuation.row_values import calibrated_gradient
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import RowFacts, ScoredRows
+from fedbary.valuation.rows import RowFacts, RowRules, ScoredRows, calibrated_gradient
 
 Floats = NDArray[np.float64]
 

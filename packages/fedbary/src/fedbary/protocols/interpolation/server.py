@@ -40,9 +40,9 @@ from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import Target, barycentric_projection, solve
-from fedbary.valuation.contribution import client_frame, outcomes_of
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.rows import RowRules
 
 Floats = NDArray[np.float64]
 

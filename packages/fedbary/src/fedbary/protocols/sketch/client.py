@@ -37,9 +37,7 @@ from fedbary.space.points import Points
 from fedbary.space.schema import Schema
 from fedbary.space.stored_points import CloudMaker, StoredPoints
 from fedbary.transport import solve
-from fedbary.valuation.row_values import calibrated_gradient
-from fedbary.valuation.rules import RowRules
-from fedbary.valuation.scored_rows import ONE_CLASS, RowFacts, ScoredRows
+from fedbary.valuation.rows import ONE_CLASS, RowFacts, RowRules, ScoredRows, calibrated_gradient
 
 Floats = NDArray[np.float64]
 

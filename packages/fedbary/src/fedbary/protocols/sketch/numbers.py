@@ -15,7 +15,7 @@ from fedbary.protocols.messages import Scalar
 from fedbary.space.cell_counts import CellCounts, told_missing
 from fedbary.space.points import cells_of_a_row
 from fedbary.space.schema import Schema
-from fedbary.valuation.row_values import bad_rows
+from fedbary.valuation.rows import bad_rows
 
 Integers = NDArray[np.int64]
 

@@ -37,10 +37,10 @@ from fedbary.space.options import Space
 from fedbary.space.points import cells_of_a_row, class_codes, embed, missing_share
 from fedbary.space.row_identity import different_rows, place_of_first
 from fedbary.space.schema import Schema
-from fedbary.valuation.contribution import client_frame, outcomes_of
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
-from fedbary.valuation.result import HISTORY_COLUMNS, Valuation
-from fedbary.valuation.rules import RowRules
+from fedbary.valuation.result import Valuation
+from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import TOO_GOOD
 
 # A private interval is widened so that it misses at most this often.

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import SettingsError
-from fedbary.valuation.scored_rows import RowFacts
+from fedbary.valuation.rows import RowFacts
 from fedbary.valuation.storage import row_file_names
 from fedbary.views.plots import label_pairs, row_map, site_effects, value_histogram
 from fedbary.views.plots.bundle import json_inside_html

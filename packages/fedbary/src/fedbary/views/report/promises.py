@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedbary.valuation.scored_rows import MEASURED, RowFacts
+from fedbary.valuation.rows import MEASURED, RowFacts
 from fedbary.wording import counted, whole_percent
 
 if TYPE_CHECKING:
