@@ -1,7 +1,8 @@
-"""Forms: which fields something that another party made has, with types, shapes and bounds.
+"""`Record`: which fields something that another party made has, with types, shapes, bounds, and what each tells.
 
-Nothing of it is used before it fits its form: unknown names, other types, numbers that are not finite or beyond all
-sense, long or unprintable texts are refused here, whether a message, a reply, a file or a JSON text brings them.
+Nothing of it is used before it fits its record: unknown names, other types, numbers that are not finite or beyond all
+sense, long or unprintable texts are refused here, whether a message, a reply, a file or a JSON text brings them. The
+same definition writes and reads checkpoints, and says in words what leaves.
 """
 
 from __future__ import annotations
@@ -22,19 +23,58 @@ MOST_ROWS = 10**9
 # Numbers in one array: half a gigabyte.
 _MOST_NUMBERS = 2**26
 LONGEST_TEXT = 64 * 2**20
+Sizes = Mapping[str, int | range]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """What all fields have.
+
+    Parameters
+    ----------
+    optional : bool
+        Whether it may be left out.
+    tells : str
+        What it tells whoever gets it; ``{min_group}`` and the like are settings.
+    claim : str
+        What of a result rests on it, where a client says it of itself and nobody else can check it.
+    withheld_by : str
+        The key of an owner's policy by which it stays at home.
+    when : str
+        In which runs alone it is sent (`fedbary.protocols.forms.WHEN`).
+    public : bool
+        With ε: no row has a say in it, and it has no noise.
+    """
+
+    optional: bool = False
+    tells: str = ""
+    claim: str = ""
+    withheld_by: str = ""
+    when: str = ""
+    public: bool = False
+
+    def misfit(self, name: str, value: object) -> ProtocolError | None:
+        """Why the value is not such a field; None if it is."""
+        raise NotImplementedError
+
+    def to_state(self, value: Any) -> np.ndarray:
+        """The value as an array, for a checkpoint."""
+        return np.array(value)
+
+    def from_state(self, array: np.ndarray) -> Any:
+        """What `to_state` got."""
+        return array.item()
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Field):
     """A finite number in a range."""
 
     least: float = 0.0
     most: float = LARGEST
     whole: bool = False
-    optional: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is not such a number; None if it is."""
         kinds = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
         # Written so that NaN, of which no comparison is true, does not fit.
         if not isinstance(value, kinds) or isinstance(value, bool) or not self.least <= value <= self.most:
@@ -53,75 +93,70 @@ def _is_short_number(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Field):
     """A text that can be written down: not too long, no control characters, no half of a character.
 
     One that may be ``empty`` is null in a JSON text, too.
     """
 
     longest: int = 200
-    optional: bool = False
     empty: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is not such a text; None if it is."""
-        if isinstance(value, str) and len(value) <= self.longest and is_clean(value):
-            return None
-        if value is None and self.empty:
+        fits = isinstance(value, str) and len(value) <= self.longest and is_clean(value)
+        if fits or (value is None and self.empty):
             return None
         return ProtocolError("protocols.text-unfit", name=name, longest=self.longest)
 
+    def to_state(self, value: Any) -> np.ndarray:
+        return text_array(value)
+
+    def from_state(self, array: np.ndarray) -> str:
+        return array_text(array)
+
 
 @dataclass(frozen=True)
-class Word:
+class Word(Field):
     """One of some words."""
 
     words: tuple[str, ...]
-    optional: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is none of them; None if it is."""
         fits = isinstance(value, str) and value in self.words
         return None if fits else _unfit(name, f"one of {', '.join(self.words)}")
 
 
 @dataclass(frozen=True)
-class Flag:
+class Flag(Field):
     """True or false."""
 
-    optional: bool = False
-
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is neither; None if it is one of them."""
         return None if isinstance(value, bool) else _unfit(name, "true or false")
 
 
 @dataclass(frozen=True)
-class TextOrNumber:
+class TextOrNumber(Field):
     """A setting that is a word or a number."""
 
     text: Text = field(default_factory=Text)
     number: Number = field(default_factory=Number)
-    optional: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is neither; None if it is one of them."""
         return (self.text if isinstance(value, str) else self.number).misfit(name, value)
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """An array of finite numbers; a size that has a name is the same wherever the form names it."""
+class Numbers(Field):
+    """An array of finite numbers; a size that has a name is the same wherever the record names it."""
 
     shape: tuple[str | int, ...]
     least: float = -LARGEST
     most: float = LARGEST
     whole: bool = False
-    optional: bool = False
 
-    def misfit(self, name: str, value: object, sizes: dict[str, int | range]) -> ProtocolError | None:
+    def misfit(self, name: str, value: object, sizes: dict[str, int | range] | None = None) -> ProtocolError | None:
         """Why the value is not such an array; None if it is, and then its sizes are among ``sizes``."""
-        array = np.asarray(value)
+        array, sizes = np.asarray(value), {} if sizes is None else sizes
         typed = array.dtype.kind in "iu" if self.whole else array.dtype == np.float64
         if not typed or not _fits(array.shape, self.shape, sizes):
             expected = tuple(sizes.get(one, one) if isinstance(one, str) else one for one in self.shape)
@@ -143,19 +178,28 @@ class Numbers:
             return ProtocolError("protocols.array-bounds", name=name, least=float(self.least), most=float(self.most))
         return None
 
+    def to_state(self, value: Any) -> np.ndarray:
+        return np.asarray(value)
+
+    def from_state(self, array: np.ndarray) -> np.ndarray:
+        return array
+
 
 @dataclass(frozen=True)
-class Listed:
+class Arrays(Field):
+    """Any arrays, by name; for a checkpoint, which is its writer's own."""
+
+
+@dataclass(frozen=True)
+class Listed(Field):
     """A list of fields of one kind; ``different`` where none comes twice."""
 
     of: Field
     least: int = 0
     most: int = 2**20
     different: bool = False
-    optional: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value is not such a list; None if it is."""
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             return _unfit(name, f"a list of {self.least} to {self.most}")
         for at, one in enumerate(value):
@@ -165,24 +209,13 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Fields:
-    """The fields of an object in a JSON text; one that may be ``empty`` is null, too.
-
-    Examples
-    --------
-    >>> form = Fields({"name": Text(), "columns": Listed(Fields({"width": Number(1, 9, whole=True)}))})
-    >>> form.misfit("card", {"name": "north", "columns": [{"width": 3}]}) is None
-    True
-    >>> str(form.misfit("card", {"name": "north", "columns": [{"width": 0}]}))
-    "the number 'card.columns[0].width' is 0, expected one in [1, 9]"
-    """
+class Fields(Field):
+    """The fields of an object in a JSON text; one that may be ``empty`` is null, too."""
 
     fields: Mapping[str, Field]
     empty: bool = False
-    optional: bool = False
 
     def misfit(self, name: str, value: object) -> ProtocolError | None:
-        """Why the value does not have these fields; None if it has."""
         if value is None and self.empty:
             return None
         if not isinstance(value, dict):
@@ -198,77 +231,98 @@ class Fields:
         return None
 
 
-Field = Number | Text | TextOrNumber | Word | Flag | Listed | Fields
-
-
 def _unfit(name: str, expected: str) -> ProtocolError:
     return ProtocolError("protocols.field-unfit", name=name, expected=expected)
 
 
 @dataclass(frozen=True)
-class Form:
-    """The fields of a message or a reply; ``sizes`` are the sizes that are known beforehand, or their ranges.
+class Record:
+    """The fields of a message, a reply or a checkpoint; ``sizes`` are those that are known beforehand, or their ranges.
 
-    Of the arrays that are called ``either`` there is one, and only one.
+    Of the arrays that are called ``either`` there is one, and only one. ``notes`` are kinds of notes that stand beside
+    the fields of a reply.
     """
 
-    scalars: Mapping[str, Field] = field(default_factory=dict)
-    arrays: Mapping[str, Numbers] = field(default_factory=dict)
-    sizes: Mapping[str, int | range] = field(default_factory=dict)
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
     either: tuple[str, ...] = ()
+    notes: tuple[Field, ...] = ()
 
-    def sized(self, **sizes: int | range) -> Form:
-        """The form where these sizes are known."""
+    def sized(self, **sizes: int | range) -> Record:
+        """The record where these sizes are known."""
         return replace(self, sizes={**self.sizes, **sizes})
 
-    def requiring(self, *arrays: str) -> Form:
-        """The form where these arrays are not optional."""
-        required = {name: replace(self.arrays[name], optional=False) for name in arrays}
-        return replace(self, arrays={**self.arrays, **required})
+    def requiring(self, *names: str) -> Record:
+        """The record where these fields are not optional."""
+        required = {name: replace(self.fields[name], optional=False) for name in names}
+        return replace(self, fields={**self.fields, **required})
 
     def misfit(self, scalars: Mapping[str, object], arrays: Mapping[str, np.ndarray]) -> ProtocolError | None:
-        """Why a content does not have this form; None if it has."""
-        for known, found in ((self.scalars, scalars), (self.arrays, arrays)):
-            if unknown := [name for name in found if name not in known]:
+        """Why a content does not have these fields; None if it has."""
+        known: dict[bool, dict[str, Field]] = {False: {}, True: {}}
+        for name, one in self.fields.items():
+            known[isinstance(one, Numbers)][name] = one
+        for kind, content in ((False, scalars), (True, arrays)):
+            if unknown := [name for name in content if name not in known[kind]]:
                 return ProtocolError("protocols.unknown-field", name=on_one_line(str(unknown[0])))
-        for name, scalar in self.scalars.items():
-            if name in scalars or not scalar.optional:
-                error = scalar.misfit(name, scalars.get(name))
-                if error is not None:
-                    return error
+        for name, one in known[False].items():
+            asked = name in scalars or not one.optional
+            if asked and (error := one.misfit(name, scalars.get(name))) is not None:
+                return error
         sizes = dict(self.sizes)
-        for name, array in self.arrays.items():
+        for name, one in known[True].items():
+            assert isinstance(one, Numbers)
             if name in arrays:
-                error = array.misfit(name, arrays[name], sizes)
-                if error is not None:
+                if (error := one.misfit(name, arrays[name], sizes)) is not None:
                     return error
-            elif not array.optional:
+            elif not one.optional:
                 return ProtocolError("protocols.lacks-array", name=name)
         if self.either and len(arrays.keys() & set(self.either)) != 1:
             return ProtocolError("protocols.lacks-array", name=" or ".join(self.either))
         return None
 
+    def to_state(self, **values: Any) -> dict[str, np.ndarray]:
+        """A checkpoint of these values, as arrays alone; what is None is left out.
 
-def optional(form: Mapping[str, Numbers], prefix: str = "") -> dict[str, Numbers]:
-    """The same arrays, which a message may lack, by names with a prefix."""
-    return {f"{prefix}{name}": replace(one, optional=True) for name, one in form.items()}
+        Examples
+        --------
+        >>> kept = Record({"step": Number(), "name": Text(), "part": Arrays()})
+        >>> state = kept.to_state(step=2, name=None, part={"mean": np.zeros(1)})
+        >>> sorted(state), kept.from_state(state)["step"], kept.from_state(state)["name"]
+        (['part.mean', 'step'], 2, None)
+        """
+        state: dict[str, np.ndarray] = {}
+        for name, value in values.items():
+            if value is not None and isinstance(self.fields[name], Arrays):
+                state |= under(f"{name}.", value)
+            elif value is not None:
+                state[name] = self.fields[name].to_state(value)
+        return state
+
+    def from_state(self, state: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """What `to_state` got; None where it was left out."""
+        return {
+            name: below(state, f"{name}.")
+            if isinstance(one, Arrays)
+            else one.from_state(state[name])
+            if name in state
+            else None
+            for name, one in self.fields.items()
+        }
 
 
-def arrays_of(
-    form: Mapping[str, Numbers], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int | range]
-) -> list[np.ndarray]:
-    """The arrays of a form among all that a server sent, in the form's order; refuses one that is missing or unfit.
+def optional(fields: Mapping[str, Numbers], prefix: str = "", **words: Any) -> dict[str, Field]:
+    """The same arrays, which a message may lack, by names with a prefix, and with what they tell."""
+    return {f"{prefix}{name}": replace(one, optional=True, **words) for name, one in fields.items()}
 
-    Examples
-    --------
-    >>> arrays_of({"weights": Numbers(("n",))}, {"weights": np.ones(2), "points": np.zeros(3)}, {"n": 2})
-    [array([1., 1.])]
-    """
+
+def arrays_of(fields: Mapping[str, Numbers], arrays: Mapping[str, np.ndarray], sizes: Sizes) -> list[np.ndarray]:
+    """The arrays of a record among all that a server sent, in its order; refuses one that is missing or unfit."""
     known = dict(sizes)
-    for name, one in form.items():
+    for name, one in fields.items():
         if name not in arrays or one.misfit(name, arrays[name], known) is not None:
             raise ProtocolError("protocols.server-array", name=name)
-    return [arrays[name] for name in form]
+    return [arrays[name] for name in fields]
 
 
 def _fits(found: tuple[int, ...], shape: tuple[str | int, ...], sizes: dict[str, int | range]) -> bool:
@@ -282,3 +336,23 @@ def _fits(found: tuple[int, ...], shape: tuple[str | int, ...], sizes: dict[str,
         if isinstance(expected, str):
             sizes[expected] = size
     return True
+
+
+def text_array(text: str) -> np.ndarray:
+    """Text as an array of its UTF-8 bytes, so that checkpoints hold nothing but arrays."""
+    return np.frombuffer(text.encode("utf-8"), dtype=np.uint8).copy()
+
+
+def array_text(array: np.ndarray) -> str:
+    """Inverse of `text_array`."""
+    return np.asarray(array, dtype=np.uint8).tobytes().decode("utf-8")
+
+
+def under(prefix: str, part: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A part with the prefix before its keys, to be joined with others."""
+    return {f"{prefix}{key}": array for key, array in part.items()}
+
+
+def below(state: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The part of a state that was stored under a prefix."""
+    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}

@@ -8,7 +8,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.forms import Form, Number, Numbers, Text
+from fedbary.forms import Number, Numbers, Record, Text
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.node import Asked, answer
 from fedbary.guard.node_config import NodeConfig
@@ -47,9 +47,14 @@ def test_every_protocol_has_forms():
     assert all(exchanges_of(name) for name in PROTOCOLS)
 
 
-FORM = Form(
-    {"rows": Number(1, 100, whole=True), "cost": Number(), "name": Text(5, optional=True)},
-    {"points": Numbers(("points", "width")), "weights": Numbers(("points",), 0.0, 1.0)},
+FORM = Record(
+    {
+        "rows": Number(1, 100, whole=True),
+        "cost": Number(),
+        "name": Text(5, optional=True),
+        "points": Numbers(("points", "width")),
+        "weights": Numbers(("points",), 0.0, 1.0),
+    },
     {"width": 2, "points": range(1, 5)},
 )
 GOOD = {"rows": 3, "cost": 1.5}, {"points": np.zeros((3, 2)), "weights": np.ones(3)}
@@ -136,5 +141,5 @@ def test_settings_that_make_no_sense_are_refused(text):
 
 def test_a_form_with_sizes_is_the_same_for_every_reply():
     """Sizes that one reply had are not expected of the next."""
-    form = Form({}, {"points": Numbers(("points",))})
+    form = Record({"points": Numbers(("points",))})
     assert all(form.misfit({}, {"points": np.zeros(size)}) is None for size in (3, 5))

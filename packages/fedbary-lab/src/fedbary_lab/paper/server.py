@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fedbary.errors import ProtocolError
-from fedbary.forms import Form
+from fedbary.forms import Record
 from fedbary.notes import Note
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.interpolation.client_track import ClientTrack
@@ -38,7 +38,7 @@ class PaperServer(InterpolationServer):
             super().absorb(replies)
             return
         asked = [track.name for track in self._active()]
-        for name, reply in fitting_replies(asked, replies, Form(), number=self._round).items():
+        for name, reply in fitting_replies(asked, replies, Record(), number=self._round).items():
             if isinstance(reply, Failure):
                 self._tracks[name].fail(reply)
         self._stage = "done"

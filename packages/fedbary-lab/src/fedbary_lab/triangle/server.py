@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, ProtocolError, SettingsError
-from fedbary.forms import Form, Numbers
-from fedbary.protocols.forms import fitting_replies
+from fedbary.forms import Numbers, Record
+from fedbary.protocols.forms import ROWS, fitting_replies
 from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation.client_track import ClientTrack
 from fedbary.protocols.messages import (
@@ -27,7 +27,6 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.protocols.randomness import derived_seed
-from fedbary.protocols.sketch.forms import ROWS
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_REPLY = Form({"rows": ROWS}, {"eta_p": Numbers(("points", "width"))})
+_REPLY = Record({"rows": ROWS, "eta_p": Numbers(("points", "width"))})
 
 
 class TriangleServer:

@@ -13,9 +13,8 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
-from fedbary.protocols.agreement_forms import EXCHANGES
 from fedbary.protocols.cards.guards import is_plain
-from fedbary.protocols.forms import fitting_replies
+from fedbary.protocols.forms import AGREEMENT, fitting_replies
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -52,9 +51,9 @@ class SchemaAgreement:
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> dict[str, Failure]:
         """Take the answers; returns the clients that are out, with the reason."""
-        form = EXCHANGES["describe"].reply
+        form = AGREEMENT["describe"].reply
         if self._draft is not None:
-            form = EXCHANGES["moments"].reply.sized(width=self._draft.value_width)
+            form = AGREEMENT["moments"].reply.sized(width=self._draft.value_width)
         replies = fitting_replies(replies, replies, form, number=0)
         reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from fedbary.errors import PrivacyError, ProtocolError, as_note
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, is_plausible
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rows import RowRules, ScoredRows
 
+# Checkpoints hold arrays alone; how, is said with the records.
+__all__ = [
+    "NO_ANSWER", "ClientProtocol", "Failure", "Message", "Reply", "Scalar", "ServerProtocol", "Settings", "State",
+    "array_text", "below", "injective_digest", "reply_notes", "require_same_rows", "text_array", "under",
+]  # fmt: skip
 Scalar = str | int | float | bool
 # What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.
 _OWNERS_AREAS = frozenset(
@@ -244,26 +250,6 @@ def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[s
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")  # whatever came must have a digest
-
-
-def text_array(text: str) -> np.ndarray:
-    """Text as an array of its UTF-8 bytes, so that states hold nothing but arrays."""
-    return np.frombuffer(text.encode("utf-8"), dtype=np.uint8).copy()
-
-
-def array_text(array: np.ndarray) -> str:
-    """Inverse of `text_array`."""
-    return np.asarray(array, dtype=np.uint8).tobytes().decode("utf-8")
-
-
-def under(prefix: str, part: State) -> dict[str, np.ndarray]:
-    """A part with the prefix before its keys, to be joined with others."""
-    return {f"{prefix}{key}": array for key, array in part.items()}
-
-
-def below(state: State, prefix: str) -> dict[str, np.ndarray]:
-    """The part of a state that was stored under a prefix."""
-    return {key.removeprefix(prefix): array for key, array in state.items() if key.startswith(prefix)}
 
 
 def require_same_rows(state: State, data: str, origin: str) -> None:

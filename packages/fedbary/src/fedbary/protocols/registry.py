@@ -14,7 +14,7 @@ from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.sketch import Sketch
 
 if TYPE_CHECKING:
-    from fedbary.protocols.forms import Exchange
+    from fedbary.protocols.forms import Exchange, Learned
     from fedbary.protocols.messages import Settings
 
 # They may travel: a policy, the forms of their messages and the attacks of the audit know them.
@@ -49,8 +49,25 @@ def exchanges_of(protocol: str) -> Mapping[str, Exchange]:
 
 def claims_of(protocol: str) -> tuple[str, ...]:
     """What a client of a protocol says of itself, and nobody else can check."""
-    found: tuple[str, ...] = _forms(protocol).CLAIMS
-    return found
+    from fedbary.protocols.forms import claims
+
+    return claims(exchanges_of(protocol))
+
+
+def learned(settings: Mapping[str, Any]) -> Learned | None:
+    """What each party learned from a run, by its settings and the records of its protocol; None for other protocols."""
+    from fedbary.protocols.forms import Learned, exposed, sentences
+
+    protocol = settings.get("protocol")
+    if protocol not in PROTOCOLS:
+        return None
+    nobody = "Rows, row values and flags: they stayed where the rows are."
+    if protocol == Interpolation.name:
+        nobody = "The raw rows of another party: none was sent. Row values were computed where the rows are."
+    if exposed(settings):
+        nobody = "No row was sent as such, but see the warning."
+    server, clients = sentences(exchanges_of(protocol), settings)
+    return Learned(tuple(server), tuple(clients), (nobody,), _forms(protocol).warnings(settings))
 
 
 def _forms(protocol: str) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 import fedbary as fb
-from fedbary.views.report.learned import learned
+from fedbary.protocols.registry import learned
 
 
 @pytest.mark.parametrize(

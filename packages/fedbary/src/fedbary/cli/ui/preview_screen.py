@@ -99,7 +99,7 @@ def _head(array: np.ndarray) -> str:
 
 def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
-    from fedbary.views.report.learned import learned
+    from fedbary.protocols.registry import learned
 
     facts: dict[str, Any] = {"protocol": settings.name, **asdict(settings)}
     facts |= {"reference_rows": 1 if with_reference else None}

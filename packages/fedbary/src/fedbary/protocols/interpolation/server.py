@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, wrong_parameter
-from fedbary.forms import Form
+from fedbary.forms import Record
 from fedbary.notes import Note
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import fitting_replies
@@ -21,7 +21,7 @@ from fedbary.protocols.host import ALONE, Host
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
 from fedbary.protocols.interpolation.common_support import ENOUGH_SUPPORT, common_support
-from fedbary.protocols.interpolation.forms import DISTANCE, EXCHANGES, points_up_to
+from fedbary.protocols.interpolation.forms import EXCHANGES, points_up_to
 from fedbary.protocols.messages import (
     NO_ANSWER,
     Failure,
@@ -272,13 +272,13 @@ class InterpolationServer:
         else:
             self._stage = "step"
 
-    def _reply_form(self) -> Form:
+    def _reply_form(self) -> Record:
         """What the clients' answers must look like now."""
         form = EXCHANGES[self._stage].reply
         if self._stage == "start":
-            return replace(form, scalars={**form.scalars, "allowed": points_up_to(self._settings.support)})
+            return replace(form, fields={**form.fields, "allowed": points_up_to(self._settings.support)})
         if self._round == 1:
-            form = replace(form, scalars={**form.scalars, "start_distance": DISTANCE})
+            form = form.requiring("start_distance")
         exact = self._settings.interpolation == "exact"
         most = _MOST_EXACT_POINTS if exact else self._settings.support
         needed = ["gamma_weights"] if exact else []

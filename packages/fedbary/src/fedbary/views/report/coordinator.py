@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from fedbary.protocols.registry import learned
 from fedbary.valuation.verdict import Advice
 from fedbary.views.report.client_table import SHOWN, client_table
-from fedbary.views.report.learned import has_other_parties, learned
 from fedbary.views.report.missing_cells import COLUMN_LACKS, missing_by_client
 from fedbary.views.report.verdict_groups import included, problems
 from fedbary.views.verdict_lines import REFERENCE_DIFFERS, about_the_reference, headline
@@ -38,7 +38,8 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
     settings, clients = result.settings, result.clients
     reference = settings.get("reference_rows")
     opinions = result.verdict()
-    one_process = not has_other_parties(settings)
+    # In one process there is nobody else to learn anything.
+    one_process = not (settings.get("networked") or "owner" in settings)
     valued = [name for name in map(str, clients["client"]) if result.outcomes[name].ok]
     known = {name: bool(clients[name].notna().any()) for name in ("quality", "closeness", "shift", "flagged", "high")}
     return {

@@ -7,13 +7,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.errors import SettingsError
+from fedbary.protocols.registry import learned
 from fedbary.valuation.rows import RowFacts
 from fedbary.valuation.storage import row_file_names
 from fedbary.views.plots import label_pairs, row_map, site_effects, value_histogram
 from fedbary.views.plots.bundle import json_inside_html
 from fedbary.views.plots.client_map import main_columns
 from fedbary.views.plots.page import render
-from fedbary.views.report.learned import learned
 from fedbary.views.report.missing_cells import lacking_columns
 from fedbary.views.report.promises import owner_headline, promises
 from fedbary.views.report.row_table import FLAGGED, MOST_PICTURES, SUSPECT, RowTable, findings, listed_rows, row_table
