@@ -174,16 +174,16 @@ def test_a_reading_of_another_party_does_not_fill_the_memory(monkeypatch):
 
 
 def test_a_library_that_stumbles_over_one_text_loses_that_text_alone(monkeypatch):
-    from fedbary.data.encoders.hashing import Hashing
+    from fedbary.data.encoders import encoder
 
-    encode = Hashing.encode
+    encode = encoder._hashed
 
-    def stumbling(self, batch):
+    def stumbling(batch, width):
         if any("odd" in text for text in batch):
             raise RuntimeError("a bug of a library")
-        return encode(self, batch)
+        return encode(batch, width)
 
-    monkeypatch.setattr(Hashing, "encode", stumbling)
+    monkeypatch.setattr(encoder, "_hashed", stumbling)
     text = Reading({"text": ColumnReading("text", encoder="hashing:16")})
     table = any_table([{"text": one} for one in ("dry cough", "an odd one", "fever and cough")], reading=text)
     assert np.isnan(table.columns["text"]).any(axis=1).tolist() == [False, True, False]

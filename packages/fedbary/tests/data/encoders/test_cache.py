@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from codes import coded
-from fedbary.data.encoders import cache, encode, encoded, watching_encoders
+from fedbary.data.encoders import cache, encoded, watching_encoders
 from fedbary.errors import DataError
 
 
@@ -34,7 +34,7 @@ class Counting:
 def counting(monkeypatch, tmp_path):
     encoder = Counting()
     monkeypatch.setenv("FEDBARY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(encode, "encoder_of", lambda *_: encoder)
+    monkeypatch.setattr("fedbary.data.encoders.encoder_of", lambda *_: encoder)
     return encoder
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from codes import coded
-from fedbary.data.encoders import encoded, encoder_of, suits
+from fedbary.data.encoders import encoded, encoder_of, is_image, suits, width_of
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
@@ -197,3 +197,18 @@ def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_made():
     agreed = ColumnReading("image", encoder="pixels:256x256x3")
     with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
         encoded([None] * 10_000, kind="image", name="scan", agreed=agreed, alone=True)
+
+
+def test_schemas_of_earlier_versions_know_these_encoders():
+    assert encoder_of("hashing", "text").digest == "4abb5f514553db21a2baab833aa5c6f3"
+    assert encoder_of("pixels:28x28x1", "image").digest == "edbdf1babeedf1f75d5fbb9301abb614"
+    words = encoder_of(lambda texts: [[len(text), text.count(" ") / 7] for text in texts], "text")
+    assert (words.name, words.digest) == ("function", "1139bcdd4fda25d837771ac2135a7aed")
+    assert (encoder_of("hashing:128", "text").width, encoder_of("pixels", "image").name) == (128, "pixels:32x32x3")
+
+
+def test_what_is_an_image_and_how_wide_it_becomes():
+    cells = ("scans/a.PNG", b"\x89PNG...", "a text", 3.5)
+    assert [is_image(cell) for cell in cells] == [True, True, False, False]
+    readings = (ColumnReading("text", encoder="hashing:64"), ColumnReading("image", encoder="pixels:0x0"))
+    assert [width_of(reading) for reading in readings] == [64, 0]

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from codes import coded
-from fedbary.data.encoders import encoded, encoder_of, sentence_models, vision_models
+from fedbary.data.encoders import encoded, encoder_of, models
 from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
@@ -27,8 +27,7 @@ IMAGES = list(np.random.default_rng(0).integers(0, 256, (9, 20, 24, 3), dtype=np
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("FEDBARY_CACHE", str(tmp_path / "cache"))
-    for loaded in (vision_models._timm, sentence_models._loaded):
-        loaded.cache_clear()
+    models._loaded.cache_clear()
 
 
 def tiny_bert(folder, seed=0, pooling="mean"):

@@ -83,7 +83,7 @@ def spinner() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _encoding(show: Callable[[str, int, int], None]) -> Iterator[None]:
     """Show how far images and texts are encoded, wherever tables are read meanwhile."""
-    from fedbary.data.encoders.progress import watching_encoders
+    from fedbary.data.encoders import watching_encoders
 
     def watch(column: str, done: int, total: int) -> None:
         show(f"encoding {on_one_line(column)}, {done:,} of {total:,} cells", done, total)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -27,13 +26,7 @@ _AT_ONCE = 500  # names in one question, of which SQLite takes a limited number
 
 
 def cache_folder() -> Path:
-    """Return the folder in which encoded cells and fetched data sets are kept: ``$FEDBARY_CACHE``, or the user's cache.
-
-    Examples
-    --------
-    >>> "fedbary" in cache_folder().parts
-    True
-    """
+    """Where encoded cells and fetched data sets are kept: ``$FEDBARY_CACHE``, or the user's cache."""
     named = os.environ.get("FEDBARY_CACHE", "off")
     return user_cache_path("fedbary", appauthor=False) if named in ("", "off") else Path(named)
 
@@ -48,7 +41,7 @@ class EncodingCache:
         self._connection = connection
 
     def key(self, content: Sequence[object]) -> bytes:
-        """The name under which a cell is kept."""
+        """The name under which a cell of this content is kept."""
         total = hashlib.sha256(self._beginning)
         for part in content:
             told = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
@@ -64,9 +57,10 @@ class EncodingCache:
                 marks = ", ".join("?" * len(some))
                 asked = f"SELECT key, numbers FROM encoded WHERE key IN ({marks})"  # noqa: S608 - question marks only
                 for key, numbers in self._connection.execute(asked, some):
-                    row = _row(numbers, self._width)
-                    if row is not None:
-                        known[key] = row
+                    if isinstance(numbers, bytes) and len(numbers) == 4 * self._width:
+                        row: Block = np.frombuffer(numbers, dtype="<f4").astype(np.float32)
+                        if np.isfinite(row).all():
+                            known[key] = row
         return known
 
     def keep(self, rows: Mapping[bytes, Block]) -> None:
@@ -75,7 +69,9 @@ class EncodingCache:
         kept = [(key, row.astype("<f4").tobytes(), now) for key, row in rows.items()]
         with suppress(sqlite3.Error), self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO encoded VALUES (?, ?, ?)", kept)
-            if _size(self._connection) > MOST_BYTES:
+            asked = ("page_count", "freelist_count", "page_size")
+            pages, free, size = (self._connection.execute(f"PRAGMA {what}").fetchone()[0] for what in asked)
+            if (pages - free) * size > MOST_BYTES:
                 self._connection.execute(
                     "DELETE FROM encoded WHERE at <= "
                     "(SELECT at FROM encoded ORDER BY at LIMIT 1 OFFSET (SELECT count(*) / 4 FROM encoded))"
@@ -125,16 +121,3 @@ def _opened(file: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _size(connection: sqlite3.Connection) -> int:
-    asked = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (int(connection.execute(f"PRAGMA {what}").fetchone()[0]) for what in asked)
-    return (pages - free) * size
-
-
-def _row(numbers: Any, width: int) -> Block | None:
-    if not isinstance(numbers, bytes) or len(numbers) != 4 * width:
-        return None
-    row: Block = np.frombuffer(numbers, dtype="<f4").astype(np.float32)
-    return row if np.isfinite(row).all() else None
