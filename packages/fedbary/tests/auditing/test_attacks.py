@@ -8,17 +8,10 @@ import pytest
 import fedbary as fb
 from audit_policies import MANY_QUESTIONS, guarding_policy, private_policy, trusting_policy
 from clock import Clock
-from fedbary.auditing.attribute import attribute
-from fedbary.auditing.averages import blind, read_averages
-from fedbary.auditing.averages_of_rows import known_t, unknown_t
-from fedbary.auditing.card_rows import card_rows
-from fedbary.auditing.counts import counts
-from fedbary.auditing.joint_rounds import joint_rounds
-from fedbary.auditing.membership import membership
-from fedbary.auditing.neighbours import neighbours
+from fedbary.auditing.inference import attribute, counts, form, membership, neighbours, refusals
 from fedbary.auditing.owner import Defence, Owner
-from fedbary.auditing.refusals import form, refusals
-from fedbary.auditing.repeated_questions import repeated_questions
+from fedbary.auditing.probes import blind, read_averages
+from fedbary.auditing.reconstruction import card_rows, joint_rounds, known_t, repeated_questions, unknown_t
 from fedbary.auditing.scene import Scene
 from fedbary.protocols.messages import Failure
 
@@ -194,7 +187,7 @@ def test_an_owner_who_is_slower_with_a_row_is_noticed(monkeypatch):
         return quick(self, message)
 
     monkeypatch.setattr(Owner, "ask", slow)
-    monkeypatch.setattr("fedbary.auditing.neighbours.time", clock)
+    monkeypatch.setattr("fedbary.auditing.inference.time", clock)
     *_, seconds = neighbours(scene(PRIVATE, trials=40))
     assert seconds.value > 0.8
     assert seconds.holds is False

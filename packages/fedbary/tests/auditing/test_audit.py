@@ -10,10 +10,9 @@ import fedbary as fb
 from audit_policies import guarding_policy, private_policy, trusting_policy
 from codes import coded, parameter
 from fedbary.auditing import auditor
-from fedbary.auditing.finding import Finding, measured
-from fedbary.auditing.intervals import Rate
+from fedbary.auditing.finding import Finding, Rate, measured
 from fedbary.auditing.owner import Defence
-from fedbary.auditing.recommendation import recommended
+from fedbary.auditing.result import recommended
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.notes import Note
 

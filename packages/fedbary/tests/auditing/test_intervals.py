@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from fedbary.auditing.finding import clopper_pearson, least_epsilon, threshold_at
 from fedbary.auditing.game import Played
-from fedbary.auditing.intervals import clopper_pearson, least_epsilon, threshold_at
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

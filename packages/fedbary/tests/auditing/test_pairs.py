@@ -6,8 +6,7 @@ import pytest
 import fedbary as fb
 from audit_policies import guarding_policy, private_policy
 from fedbary.auditing.owner import Defence, undisturbed
-from fedbary.auditing.pair_questions import CELLS, MOST_TRIALS, Asked, Asker, Told
-from fedbary.auditing.pairs import SECRETS, PairGame, pairs
+from fedbary.auditing.pairs import CELLS, MOST_TRIALS, SECRETS, Asked, Asker, PairGame, Told, pairs
 from fedbary.auditing.scene import Scene
 
 OTHER = "another label"

@@ -36,8 +36,7 @@ def test_the_exit_code_says_that_the_worst_is_too_much(fedbary, sites):
 
 def test_a_broken_promise_ends_with_three_and_the_result_is_written(fedbary, private, monkeypatch):
     from fedbary.auditing import auditor
-    from fedbary.auditing.finding import measured
-    from fedbary.auditing.intervals import Rate
+    from fedbary.auditing.finding import Rate, measured
     from fedbary.notes import Note
 
     told = measured("whispers", "membership", Note("audit.timing", {"trials": 9}), Rate.of(9, 9), 0.1)

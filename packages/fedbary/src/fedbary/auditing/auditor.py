@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedbary.auditing.attribute import attribute
-from fedbary.auditing.averages_of_rows import known_t, unknown_t
-from fedbary.auditing.card_rows import card_rows
-from fedbary.auditing.counts import counts
 from fedbary.auditing.finding import Finding
-from fedbary.auditing.joint_rounds import joint_rounds
-from fedbary.auditing.membership import membership
-from fedbary.auditing.neighbours import neighbours
+from fedbary.auditing.inference import attribute, counts, membership, neighbours, refusals
 from fedbary.auditing.owner import Defence, undisturbed
 from fedbary.auditing.pairs import pairs
-from fedbary.auditing.refusals import refusals
-from fedbary.auditing.repeated_questions import repeated_questions
+from fedbary.auditing.reconstruction import card_rows, joint_rounds, known_t, repeated_questions, unknown_t
 from fedbary.auditing.result import Audit
 from fedbary.auditing.scene import Scene
 from fedbary.checks import whole

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.auditing.intervals import PROOF, Rate, least_epsilon, likely_epsilon, threshold_at
+from fedbary.auditing.finding import PROOF, Rate, least_epsilon, likely_epsilon, threshold_at
 from fedbary.auditing.owner import Defence, Owner
 from fedbary.data.table import Table
 

@@ -4,23 +4,123 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.auditing.finding import Finding
+import numpy as np
+
+from fedbary.auditing.finding import EPSILON, FALSE_POSITIVES, MEMBERSHIP, RECONSTRUCTION, Finding
 from fedbary.auditing.owner import Defence
-from fedbary.auditing.recommendation import recommended
 from fedbary.data.export import write
 from fedbary.notes import Note
+from fedbary.views.plots.display import Display
+from fedbary.views.plots.look import BLUE, GREY, RED, as_text, bar_rows, empty_figure, finite
 from fedbary.wording import dash, number
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
     from fedbary.views.plots.display import Display
+
+# True positives at one per cent false ones with which an owner may be content.
+CONTENT = 0.05
+_LOUD_NOISE = 0.1
+
+
+def recommended(findings: Sequence[Finding], defence: Defence, rows: int) -> tuple[Note, ...]:
+    """What to change, most urgent first; a single note where nothing is to be changed."""
+    notes = [Note("audit.promise-broken", {"attack": one.attack}) for one in findings if one.holds is False]
+    read = {one.what.code: one.value for one in findings if one.kind == RECONSTRUCTION and one.value > 0.0}
+    if "audit.repeated-questions" in read:
+        notes.append(Note("audit.ask-once", {"share": read["audit.repeated-questions"]}))
+    if "audit.card-rows" in read:
+        notes.append(Note("audit.guard-cards", {"share": read["audit.card-rows"]}))
+    if "audit.averages" in read:
+        notes.append(Note("audit.no-reconstruction", {"min_group": int(defence.settings.min_group)}))
+    elif "audit.joint-rounds" in read:
+        notes.append(Note("audit.fewer-rounds", {"rounds": int(defence.settings.min_group) - 1}))
+    found = max((one.value for one in findings if one.kind == MEMBERSHIP), default=0.0)
+    epsilon = defence.epsilon
+    if epsilon is None and found > CONTENT:
+        if hasattr(defence.asked, "epsilon"):
+            bound = math.floor(10.0 * math.log(CONTENT / FALSE_POSITIVES)) / 10.0
+            noise = 2.0 / (rows * bound) if defence.asked.name == "sketch" else None
+            notes.append(Note("audit.use-epsilon", {"epsilon": bound, "share": CONTENT, "noise": noise}))
+        else:
+            notes.append(Note("audit.use-sketch", {"protocol": defence.asked.name}))
+    if defence.asked.name == "sketch" and epsilon is not None and 2.0 / (rows * epsilon) > _LOUD_NOISE:
+        notes.append(Note("audit.loud-noise", {"noise": 2.0 / (rows * epsilon), "rows": rows}))
+    return tuple(notes) or (Note("audit.nothing-to-change"),)
+
+
+_STATES = ((True, "promise holds", BLUE), (False, "promise broken", RED), (None, "nothing claimed", GREY))
+
+
+def audit_picture(table: pd.DataFrame) -> Display:
+    """Bars of an audit's table, with intervals and limits; the empirical ε has an axis of its own."""
+    return Display("audit", "What each attack reached, with 95 % intervals; marks are promised limits.", table, _draw)
+
+
+def _draw(table: pd.DataFrame) -> Figure:
+    from plotly.graph_objects import Bar, Scatter
+
+    figure = empty_figure(x="share of rows, or of right answers", height=bar_rows(len(table)) + 60)
+    places = np.arange(len(table))
+    private = (table["kind"] == EPSILON).to_numpy()
+    for state, name, colour in _STATES:
+        for axis, chosen in (("x", ~private), ("x2", private)):
+            rows = chosen & np.array([holds is state for holds in table["holds"]])
+            if not rows.any():
+                continue
+            part = table[rows]
+            high = np.where(np.isfinite(part["high"].astype(float)), part["high"].astype(float), part["value"])
+            figure.add_trace(
+                Bar(
+                    name=name,
+                    legendgroup=name,
+                    showlegend=axis == "x",
+                    orientation="h",
+                    x=finite(part["value"]),
+                    y=places[rows],
+                    xaxis=axis,
+                    marker={"color": colour},
+                    error_x={
+                        "type": "data",
+                        "symmetric": False,
+                        "array": list(np.maximum(high - part["value"], 0.0)),
+                        "arrayminus": list(np.maximum(part["value"] - part["low"], 0.0)),
+                    },
+                    hovertemplate="%{x:.3f}<extra></extra>",
+                )
+            )
+    for axis, chosen in (("x", ~private), ("x2", private)):
+        limits = table[chosen & table["limit"].notna().to_numpy()]
+        figure.add_trace(
+            Scatter(
+                name="promised limit",
+                showlegend=axis == "x",
+                mode="markers",
+                x=finite(limits["limit"]),
+                y=list(limits.index),
+                xaxis=axis,
+                marker={"symbol": "line-ns", "size": 18, "line": {"width": 3, "color": "#1b2430"}},
+                hovertemplate="promised: %{x:.3f}<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        barmode="overlay",
+        showlegend=True,
+        xaxis={"domain": [0.0, 0.74], "range": [0, 1.02], "tickformat": ".0%"},
+        xaxis2={"domain": [0.8, 1.0], "rangemode": "tozero", "title": {"text": "ε"}, "anchor": "y"},
+    )
+    figure.update_yaxes(
+        tickvals=list(places), ticktext=[as_text(name, 44) for name in table["attack"]], autorange="reversed"
+    )
+    return figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +203,6 @@ class Audit:
 
     def display(self) -> Display:
         """The picture with its table."""
-        from fedbary.auditing.picture import audit_picture
-
         return audit_picture(self.table)
 
     def plot(self) -> Any:
