@@ -165,7 +165,7 @@ def flower_in_process(case: Case, faults: dict[int, Callable] | None = None, **m
             self.carried += sum(_size(message.content) for message in messages)
             return super().push_messages(messages)
 
-    from fedbary.engines.run_config import RunConfig
+    from fedbary.engines.coordinator import RunConfig
     from fedbary_flower.client_app import app
     from fedbary_flower.server_app import valued
 

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import fedbary as fb
-from fedbary.engines.answering import answered
-from fedbary.engines.coordinator import valued
+from fedbary.engines.coordinator import RunConfig, valued
 from fedbary.engines.networked import NetworkedEngine, OnAnswer
-from fedbary.engines.packed import Packed
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.packed import Packed, answered
 from fedbary.errors import DatasetUnavailable
 from fedbary.guard.node_config import NodeConfig
 

@@ -37,8 +37,7 @@ import fedbary as fb
 from fedbary.cli.ui.file_screen import facts, for_programs
 from fedbary.cli.ui.study import Study
 from fedbary.data.any_cells import read_any_cells
-from fedbary.engines.files.answer_files import AnswerFiles
-from fedbary.engines.files.message_file import FileKind, MessageFile, save_answer, save_question
+from fedbary.engines.files.message_file import AnswerFiles, FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.account import Entry
 from fedbary.guard.envelope import Envelope

@@ -77,7 +77,7 @@ def value_on_the_command_line() -> Callable[[], object]:
 def answer_over_flower() -> Callable[[], object]:
     """What a guarded Flower node does with the sketch protocol's one message, row values and report included."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "fedbary-flower" / "tests"))
-    from fedbary.engines.run_config import RunConfig
+    from fedbary.engines.coordinator import RunConfig
     from fedbary_flower.client_app import app
     from fedbary_flower.server_app import valued
     from inprocess import InProcessGrid

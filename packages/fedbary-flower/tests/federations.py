@@ -5,7 +5,7 @@ import pytest
 
 import fedbary as fb
 from drawn_tables import many
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.guard.ledger import Ledger
 from fedbary_flower.engine import FlowerEngine
 from fedbary_flower.server_app import valued

@@ -12,8 +12,8 @@ from fedbary.cli.ui.written_result import written_files
 from fedbary.deploy import submitted
 from fedbary.deploy.engines import Standing
 from fedbary.deploy.plan import Plan
+from fedbary.engines.coordinator import RunOutcome, RunStatus
 from fedbary.engines.events import Event, EventLog
-from fedbary.engines.run_outcome import RunOutcome, RunStatus
 from fedbary.errors import DataError, ProtocolError
 from fedbary_flower import network as flower
 from fedbary_flower.setup import create

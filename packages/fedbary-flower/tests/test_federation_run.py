@@ -13,7 +13,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary.engines.run_outcome import read_outcome
+from fedbary.engines.coordinator import read_outcome
 from fedbary_flower.status import status
 from processes import eventually, free_ports, running
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.engines.run_outcome import read_outcome
+from fedbary.engines.coordinator import read_outcome
 from fedbary.guard.ledger import Ledger
 from fedbary.views.verdict_lines import headline
 from fedbary_flower.engine import ERRORS

@@ -4,9 +4,8 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from codes import coded
-from fedbary.engines.live.watched import Watched
-from fedbary.engines.run_config import RunConfig
-from fedbary.engines.run_outcome import RunStatus, read_outcome
+from fedbary.engines.coordinator import RunConfig, RunStatus, read_outcome
+from fedbary.engines.live import Watched
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary_flower.client_app import app
 from fedbary_flower.server_app import app as server_app

@@ -8,8 +8,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded
+from fedbary.engines.coordinator import RunConfig
 from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
-from fedbary.engines.run_config import RunConfig
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.notes import Note

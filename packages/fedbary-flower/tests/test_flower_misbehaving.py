@@ -8,7 +8,7 @@ import pytest
 import fedbary as fb
 from clock import Clock
 from codes import coded
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.errors import ProtocolError
 from fedbary.notes import Note
 from fedbary_flower.client_app import app

@@ -6,7 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.owner_folder import load_owner_view
 from fedbary.notes import Note

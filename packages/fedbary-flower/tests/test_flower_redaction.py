@@ -51,7 +51,7 @@ LEAVES = {
 def federation(tmp_path):
     """Four nodes with files of their own and a run config; a function that runs them over a grid in this process."""
     pytest.importorskip("flwr")
-    from fedbary.engines.run_config import RunConfig
+    from fedbary.engines.coordinator import RunConfig
     from fedbary_flower.client_app import app
     from fedbary_flower.server_app import valued
     from inprocess import InProcessGrid

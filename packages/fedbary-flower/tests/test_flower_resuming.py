@@ -3,7 +3,7 @@
 import pandas as pd
 
 from fedbary.data.atomic import read_arrays
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.protocols.interpolation import draw_t
 from fedbary.protocols.interpolation import server as server_module
 from fedbary_flower.client_app import app

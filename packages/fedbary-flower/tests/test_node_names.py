@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.engines.node_names import NodeNames, distinct
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
+from fedbary.engines.nodes import NodeNames, distinct
 from fedbary.notes import Note
 from fedbary.views.result_tables import valuation_text
 from fedbary_flower.choosing import from_result

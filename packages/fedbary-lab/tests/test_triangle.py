@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.messages import NO_ANSWER, Reply

@@ -13,8 +13,8 @@ from nvflare.collab import collab
 
 import fedbary as fb
 from codes import parameter
+from fedbary.engines.coordinator import read_outcome
 from fedbary.engines.packed import packed_message
-from fedbary.engines.run_outcome import read_outcome
 from fedbary.errors import SettingsError
 from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.engines.run_outcome import read_outcome
+from fedbary.engines.coordinator import read_outcome
 from fedbary.guard.ledger import Ledger
 from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.valuation.result import Valuation

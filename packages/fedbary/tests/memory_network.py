@@ -1,8 +1,8 @@
 """A network in this process without any carrier: what all engines have in common, with nothing else around it."""
 
-from fedbary.engines.answering import answered
-from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import NetworkedEngine, Patience
+from fedbary.engines.nodes import Attendance
+from fedbary.engines.packed import answered
 from fedbary.guard.node_config import NodeConfig
 
 

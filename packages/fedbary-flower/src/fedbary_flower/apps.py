@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from flwr.serverapp import Grid
 
 from fedbary.api import value
-from fedbary.engines.attendance import Attendance
+from fedbary.engines.events import ProgressLines
 from fedbary.engines.networked import Patience
-from fedbary.engines.progress_lines import ProgressLines
+from fedbary.engines.nodes import Attendance
 from fedbary.errors import wrong_parameter
 from fedbary_flower.engine import FlowerEngine
 from fedbary_flower.simulation import is_simulated_grid

@@ -10,7 +10,7 @@ from typing import Any
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from fedbary.engines.answering import answered
+from fedbary.engines.packed import answered
 from fedbary.guard.node_config import NodeConfig, TableSource
 from fedbary_flower.codec import pack, unpack
 from fedbary_flower.simulation import is_simulated_node

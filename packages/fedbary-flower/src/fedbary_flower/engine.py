@@ -10,8 +10,8 @@ from typing import Any
 from flwr.app import Message as FlowerMessage
 from flwr.serverapp import Grid
 
-from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import NetworkedEngine, OnAnswer
+from fedbary.engines.nodes import Attendance
 from fedbary.engines.packed import Packed
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure

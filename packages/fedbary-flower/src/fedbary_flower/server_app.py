@@ -8,7 +8,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from fedbary.engines import coordinator
-from fedbary.engines.run_config import RunConfig, output_folder
+from fedbary.engines.coordinator import RunConfig, output_folder
 from fedbary_flower.engine import FlowerEngine
 from fedbary_flower.simulation import is_simulated_grid
 from fedbary_flower.training import train_and_compare

@@ -24,7 +24,7 @@ from fedbary_flower.local_training import accuracy, model_shape, trained
 from fedbary_flower.selected_nodes import SelectedNodes
 
 if TYPE_CHECKING:
-    from fedbary.engines.run_config import RunConfig
+    from fedbary.engines.coordinator import RunConfig
     from fedbary.valuation.result import Valuation
 
 NAME = "training.json"

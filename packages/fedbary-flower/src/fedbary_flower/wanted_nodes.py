@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flwr.serverapp import Grid
 
-from fedbary.engines.node_names import registered_name
+from fedbary.engines.nodes import registered_name
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.valuation.result import Valuation

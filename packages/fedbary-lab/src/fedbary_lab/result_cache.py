@@ -1,6 +1,6 @@
 """A cache for long work in parts: each finished part stays in a folder until all are done, so that a call can go on.
 
-`LocalEngine` keeps a run's rounds (`fedbary.engines.checkpoint`); here the parts are methods of a comparison and models
+`LocalEngine` keeps a run's rounds (`fedbary.engines.session`); here the parts are methods of a comparison and models
 of a training. joblib's cache would do the same with pickles, and a folder that somebody sends must not run code.
 """
 

@@ -11,7 +11,7 @@ from nvflare.collab import collab
 from nvflare.collab.api.exceptions import RunAborted
 
 from fedbary.engines import coordinator
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary_nvflare.engine import NvflareEngine
 
 _OUTPUT = "fedbary"

@@ -10,8 +10,8 @@ from typing import Any
 from nvflare.collab import CollabCallError
 from nvflare.collab.api.exceptions import RunAborted
 
-from fedbary.engines.attendance import Attendance
 from fedbary.engines.networked import NetworkedEngine, OnAnswer
+from fedbary.engines.nodes import Attendance
 from fedbary.engines.packed import Packed
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure

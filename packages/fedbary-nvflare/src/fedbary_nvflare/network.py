@@ -12,7 +12,7 @@ from fedbary.deploy.findings import Finding, package_finding
 from fedbary.deploy.folder import expiry
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.deploy.run_keys import RUN_KEYS, Scalar
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.errors import DataError, SettingsError
 from fedbary_nvflare.control import NoAnswer, flare
 from fedbary_nvflare.setup import add_nodes, create, rotate

@@ -6,8 +6,7 @@ from typing import Any
 
 from nvflare.collab import collab
 
-from fedbary.engines.answering import answered
-from fedbary.engines.packed import Packed
+from fedbary.engines.packed import Packed, answered
 from fedbary.errors import ProtocolError
 from fedbary.guard.node_config import TableSource
 from fedbary_nvflare.site_config import is_simulated, own_config

@@ -14,7 +14,7 @@ _HOMES = {
     "Audit": "fedbary.auditing.result",
     "Boost": "fedbary_lab.boosting",
     "CNN": "fedbary_lab.training.models",
-    "CardFile": "fedbary.engines.files.card_file",
+    "CardFile": "fedbary.engines.files.message_file",
     "Cards": "fedbary.protocols.cards",
     "Checkup": "fedbary.checkup.result",
     "ClientScores": "fedbary.valuation.clients",
@@ -155,8 +155,8 @@ if TYPE_CHECKING:
     from fedbary.data.options import ReadOptions
     from fedbary.data.reading import Reading
     from fedbary.data.table import Table
-    from fedbary.engines.files.card_file import CardFile
     from fedbary.engines.files.engine import FilesEngine
+    from fedbary.engines.files.message_file import CardFile
     from fedbary.engines.local import LocalEngine
     from fedbary.errors import (
         DataError,

@@ -15,9 +15,8 @@ from fedbary.data.objects import as_table, check_types, client_tables, clients_i
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.engines.events import Listener
-from fedbary.engines.files.card_file import CardFile
-from fedbary.engines.files.cards_engine import CardsEngine
-from fedbary.engines.files.engine import FilesEngine
+from fedbary.engines.files.engine import CardsEngine, FilesEngine
+from fedbary.engines.files.message_file import CardFile
 from fedbary.engines.files.owner import card_question
 from fedbary.engines.local import LocalEngine
 from fedbary.engines.run import Engine

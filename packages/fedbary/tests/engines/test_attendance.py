@@ -6,10 +6,9 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.engines.attendance import Attendance
-from fedbary.engines.coordinator import valued
-from fedbary.engines.events import NAME as EVENTS
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig, valued
+from fedbary.engines.events import EVENTS
+from fedbary.engines.nodes import Attendance
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.views.result_tables import valuation_text

@@ -9,8 +9,8 @@ import pytest
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.data.atomic import read_arrays, write_arrays
-from fedbary.engines.checkpoint import NAME
 from fedbary.engines.local import one_thread
+from fedbary.engines.session import CHECKPOINT
 from fedbary.errors import ProtocolError, SettingsError
 
 
@@ -78,7 +78,7 @@ def test_events_are_told_and_written(setting, tmp_path):
     assert events[-1].kind == "run-finished"
     assert {event.client for event in events if event.kind == "client-failed"} == {"tiny"}
     assert all("time" in line for line in lines)
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / CHECKPOINT).exists()
 
 
 class Interrupted(Exception):
@@ -98,7 +98,7 @@ def test_a_killed_run_resumes_to_the_same_result(setting, tmp_path, after):
         fb.value(
             clients, reference, seed=0, protocol="interpolation", engine=fb.LocalEngine(folder=tmp_path), progress=stop
         )
-    assert (tmp_path / NAME).is_file()
+    assert (tmp_path / CHECKPOINT).is_file()
     asked = []
     again = fb.value(
         clients,
@@ -134,10 +134,10 @@ def test_a_checkpoint_of_another_run_or_a_broken_one_is_refused(setting, tmp_pat
     for other in ("sketch", "cards"):  # whose clients could not read these states
         with pytest.raises(ProtocolError, check=coded("engines.checkpoint-of-another-run")):
             fb.value(clients, reference, protocol=other, seed=1, engine=fb.LocalEngine(folder=tmp_path, resume=True))
-    arrays = read_arrays(tmp_path / NAME)
+    arrays = read_arrays(tmp_path / CHECKPOINT)
     write_arrays(tmp_path / "less.npz", {name: arrays[name] for name in list(arrays)[1:]})
     for broken in ((tmp_path / "less.npz").read_bytes(), b"not a checkpoint"):
-        (tmp_path / NAME).write_bytes(broken)
+        (tmp_path / CHECKPOINT).write_bytes(broken)
         with pytest.raises(ProtocolError, check=coded("engines.checkpoint-damaged")):
             fb.value(
                 clients,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from codes import coded
-from fedbary.engines.run_outcome import NAME, RunOutcome, RunStatus, read_outcome
+from fedbary.engines.coordinator import OUTCOME, RunOutcome, RunStatus, read_outcome
 from fedbary.errors import ProtocolError
 
 
@@ -28,7 +28,7 @@ from fedbary.errors import ProtocolError
 def test_what_no_run_writes_is_refused(tmp_path, other):
     RunOutcome(RunStatus.DONE, 0, text="well", engine="flower", run="17", report="report.html").save(tmp_path)
     assert read_outcome(tmp_path).exit_code == 0
-    content = json.loads((tmp_path / NAME).read_text())
-    (tmp_path / NAME).write_text(json.dumps(content | other))
+    content = json.loads((tmp_path / OUTCOME).read_text())
+    (tmp_path / OUTCOME).write_text(json.dumps(content | other))
     with pytest.raises(ProtocolError, check=coded("engines.outcome-unreadable")):
         read_outcome(tmp_path)

@@ -6,8 +6,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded
+from fedbary.engines.coordinator import RunConfig
 from fedbary.engines.files.owner import card_question, make_card
-from fedbary.engines.run_config import RunConfig
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard.declared import Declared
 from fedbary.guard.node_config import NodeConfig

@@ -6,8 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.data.atomic import read_arrays
-from fedbary.engines.coordinator import valued
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig, valued
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
 from fedbary.guard.envelope import Envelope

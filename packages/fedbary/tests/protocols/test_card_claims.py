@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
-from fedbary.engines.run_config import RunConfig
+from fedbary.engines.coordinator import RunConfig
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.labels import SHARES
 from fedbary.protocols.cards.claims import contradicted

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbary.engines.run_outcome import RunOutcome, read_outcome
+from fedbary.engines.coordinator import RunOutcome, read_outcome
 
 if TYPE_CHECKING:
     from fedbary.deploy.engines import Network, Standing

@@ -164,3 +164,23 @@ def one_thread() -> Iterator[None]:
 
     with threadpool_limits(1):
         yield
+
+
+class PreviewEngine(LocalEngine):
+    """For an owner who wants to see beforehand what would leave; ``recorded`` are messages and their answers."""
+
+    def __init__(self) -> None:
+        super().__init__(workers=1)
+        self.recorded: list[tuple[Message, Reply | Failure]] = []
+
+    def exchange(self, tasks: Mapping[str, Message], observer: Observer = SILENT) -> dict[str, Reply | Failure]:
+        """As usual, and written down."""
+        answers = super().exchange(tasks, observer)
+        first = next(iter(self._clients))
+        if first in tasks:
+            self.recorded.append((tasks[first], answers[first]))
+        return answers
+
+    def finish(self, result: Valuation, observer: Observer = SILENT) -> Valuation:  # noqa: ARG002
+        """Row values are not looked at: they would not leave."""
+        return result

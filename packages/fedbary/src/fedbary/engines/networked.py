@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fedbary.engines.attendance import Attendance
-from fedbary.engines.node_names import NodeNames, registered_name
+from fedbary.engines.nodes import Attendance, NodeNames, registered_name
 from fedbary.engines.packed import Packed, packed_message, require_answer_to, unpacked_reply
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import SettingsError

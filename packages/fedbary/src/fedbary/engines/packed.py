@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any, TypeGuard
 
@@ -13,6 +13,9 @@ from fedbary.data.npy import read_npy
 from fedbary.errors import ProtocolError
 from fedbary.forms import LONGEST_TEXT
 from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import answer, refuse
+from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.what_leaves import refusal
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status
@@ -183,3 +186,28 @@ def _number(head: Mapping[str, Any], key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
         raise ProtocolError("engines.not-a-number", key=key)
     return value
+
+
+def answered(received: Callable[[], Packed], config: Callable[[], NodeConfig]) -> Packed:
+    """Answer one of the server's messages; nothing but the answer leaves, whatever happens.
+
+    Parameters
+    ----------
+    received : callable
+        Unpacks the message; what it raises is refused, and stands in the owner's ledger.
+    config : callable
+        The owner's config, which may be unusable, too.
+    """
+    reply: Reply | Failure
+    own = Envelope("")
+    try:
+        try:
+            asked, envelope = unpacked_message(received())
+        except Exception as error:
+            reply = refuse(error, config())
+        else:
+            own = replace(envelope, settings="")
+            reply, own = answer(asked, envelope, config())
+    except Exception as error:  # a network would send its text, with local paths, to the server
+        reply = refusal(error)
+    return packed_reply(reply, own)

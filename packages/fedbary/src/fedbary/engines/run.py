@@ -129,42 +129,15 @@ def run(protocol: ServerProtocol, engine: Engine, observer: Observer = SILENT) -
 
 
 class Observers(Observer):
-    """Several observers as one."""
+    """Several observers as one: each hears everything."""
 
     def __init__(self, *members: Observer) -> None:
-        self._members = members
+        def to_all(name: str) -> Callable[..., None]:
+            def said(*args: Any, **more: Any) -> None:
+                for member in members:
+                    getattr(member, name)(*args, **more)
 
-    def joined(self, clients: Sequence[str], wanted: int, notes: Sequence[Note] = ()) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.joined(clients, wanted, notes)
+            return said
 
-    def started(self, clients: Sequence[str]) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.started(clients)
-
-    def busy(self, what: str) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.busy(what)
-
-    def asked(self, kind: str, clients: Sequence[str], *, total: int | None = None) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.asked(kind, clients, total=total)
-
-    def answered(self, client: str, answer: Reply | Failure) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.answered(client, answer)
-
-    def absorbed(self, protocol: ServerProtocol, engine: Engine) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.absorbed(protocol, engine)
-
-    def finished(self, result: Valuation) -> None:
-        """Pass it on."""
-        for member in self._members:
-            member.finished(result)
+        for name in ("joined", "started", "busy", "asked", "answered", "absorbed", "finished"):
+            setattr(self, name, to_all(name))

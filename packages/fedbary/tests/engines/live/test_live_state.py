@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.engines.events import Event, EventLog
-from fedbary.engines.live.follow import Follower
-from fedbary.engines.live.records import Logged, logged
-from fedbary.engines.live.state import RunState, after
-from fedbary.engines.live.watched import Watched
+from fedbary.engines.live import Follower, Logged, RunState, Watched, after, logged
 from fedbary.errors import DataError
 
 HOSTILE = ("<script>alert(1)</script>", "[/oops]", "مستشفى 🏥", "=1+1", 'a"\'<a href="x">', "x" * 300)
@@ -108,7 +105,7 @@ def test_a_file_that_is_begun_anew_is_read_from_its_start(tmp_path, how):
 
 
 def test_an_endless_line_is_skipped_without_being_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("fedbary.engines.live.follow._LONGEST_LINE", 1000)
+    monkeypatch.setattr("fedbary.engines.live._LONGEST_LINE", 1000)
     file = tmp_path / "events.jsonl"
     file.write_bytes(b"x" * 200_000)
     follower = Follower(tmp_path)

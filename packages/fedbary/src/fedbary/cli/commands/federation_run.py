@@ -94,9 +94,8 @@ def run(
     from fedbary.deploy.engines import opened
     from fedbary.deploy.run_keys import typed_settings
     from fedbary.deploy.submitted import SubmittedRun
-    from fedbary.engines.live.watched import Watched
-    from fedbary.engines.run_config import RunConfig
-    from fedbary.engines.run_outcome import RunStatus
+    from fedbary.engines.coordinator import RunConfig, RunStatus
+    from fedbary.engines.live import Watched
     from fedbary.valuation.storage import check_output
 
     place, plan, net = opened(folder)

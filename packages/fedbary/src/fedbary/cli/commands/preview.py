@@ -133,8 +133,7 @@ def _rehearse(
     """One message, or the whole protocol, in this process; returns what concerns the first client."""
     import secrets
 
-    from fedbary.engines.local import one_thread
-    from fedbary.engines.preview import PreviewEngine
+    from fedbary.engines.local import PreviewEngine, one_thread
     from fedbary.engines.run import Work, run
     from fedbary.protocols.messages import Failure
     from fedbary.valuation.rows import RowRules

@@ -139,10 +139,10 @@ def value(
 
 def _finished_rounds(output: Path) -> str:
     """What an interrupted run leaves, and how to go on."""
-    from fedbary.engines.checkpoint import NAME
+    from fedbary.engines.session import CHECKPOINT
 
     try:
-        fresh = time.time() - (output / NAME).stat().st_mtime <= session().elapsed()
+        fresh = time.time() - (output / CHECKPOINT).stat().st_mtime <= session().elapsed()
     except OSError:
         fresh = False
     if not fresh and "--resume" not in session().arguments:

@@ -16,7 +16,7 @@ from fedbary.errors import DataError, ProtocolError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.engines.live.watched import Watched
+    from fedbary.engines.live import Watched
 
 _INTERRUPTED = 130
 
@@ -36,7 +36,7 @@ def watch(
     is a line of JSON. Exit codes: 0 all is well, 2 the run stopped, 3 some clients failed.
     """
     from fedbary.cli.ui.tables import screen
-    from fedbary.engines.live.watched import Watched
+    from fedbary.engines.live import Watched
 
     if folder.exists() and not folder.is_dir():
         raise DataError("cli.not-an-output-folder", path=str(folder))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fedbary.deploy.engines import Network, Step
     from fedbary.deploy.plan import Plan
     from fedbary.deploy.submitted import SubmittedRun
-    from fedbary.engines.live.watched import Watched
-    from fedbary.engines.run_outcome import RunOutcome
+    from fedbary.engines.coordinator import RunOutcome
+    from fedbary.engines.live import Watched
 
 BAD_INPUT = 2
 

@@ -124,7 +124,7 @@ def _schema(text: str) -> dict[str, str]:
 
 
 def _card(file: MessageFile) -> dict[str, str]:
-    from fedbary.engines.files.card_file import CardFile
+    from fedbary.engines.files.message_file import CardFile
     from fedbary.protocols.cards.placing import missing_of_columns
 
     try:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.engines.live.records import Logged
-    from fedbary.engines.live.watched import Watched
+    from fedbary.engines.live import Logged, Watched
 
 _EVERY = 0.5
 

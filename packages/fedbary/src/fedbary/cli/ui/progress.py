@@ -29,7 +29,7 @@ def progress(first: str) -> Iterator[Listener | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from fedbary.engines.live.state import ASKED
+    from fedbary.engines.events import ASKED
 
     columns = (
         SpinnerColumn(),

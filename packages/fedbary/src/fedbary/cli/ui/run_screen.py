@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fedbary.engines.events import Event
-    from fedbary.engines.live.records import Logged
-    from fedbary.engines.live.state import RunState
-    from fedbary.engines.live.watched import Watched
+    from fedbary.engines.live import Logged, RunState, Watched
 
 _BAR = 16
 _MOST_NAMED = 10
@@ -39,7 +37,7 @@ def ending(watched: Watched) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from fedbary.engines.live.watched import REPORT
+    from fedbary.engines.live import REPORT
 
     run = watched.run
     valued = sum(client.distance is not None for client in run.clients.values())
@@ -61,8 +59,8 @@ def in_words(entry: Logged, run: RunState) -> str:
     Examples
     --------
     >>> from fedbary.engines.events import Event
-    >>> from fedbary.engines.live.records import Logged
-    >>> from fedbary.engines.live.state import RunState
+    >>> from fedbary.engines.live import Logged
+    >>> from fedbary.engines.live import RunState
     >>> in_words(Logged(0.0, Event("client-replied", 2, "step", "north", 1, 5)), RunState())[-36:]
     '  exchange 2: north answered, 1 of 5'
     """

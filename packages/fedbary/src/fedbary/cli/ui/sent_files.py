@@ -79,7 +79,7 @@ def _expanded(pattern: str) -> list[Path]:
 
 def _label(cards: Iterable[Path]) -> str:
     """The label's name, by the first card that can be read."""
-    from fedbary.engines.files.card_file import CardFile
+    from fedbary.engines.files.message_file import CardFile
     from fedbary.errors import FedbaryError
 
     for path in cards:

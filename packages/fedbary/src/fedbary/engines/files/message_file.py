@@ -1,14 +1,12 @@
-"""A message or a reply as one file: plain arrays and a text, with a version, a bound on its size and a digest.
-
-The suffix names the kind for people: ``.fb`` a question, ``.answer`` an answer, ``.card`` a client's card, ``.model``
-what a client receives for it. What is inside says it, too, and that is what counts.
-"""
+"""What travels as a file: a question, an answer, a card, a model; plain arrays and a text, bounded, with a digest."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,15 @@ from fedbary.engines.packed import (
     is_scalar,
     packed_message,
     packed_reply,
+    require_answer_to,
     unpacked_message,
     unpacked_reply,
 )
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.guard.envelope import Envelope
+from fedbary.notes import Note
+from fedbary.protocols.cards.card import Card
+from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -39,14 +41,15 @@ from fedbary.protocols.messages import (
     under,
 )
 from fedbary.strict_json import read_json
-from fedbary.wording import as_plain
+from fedbary.valuation.storage import row_file_names
+from fedbary.wording import as_plain, counted
 
 VERSION = 1
 _HEAD, _ARRAY = "fedbary", "array."
 
 
 class FileKind(StrEnum):
-    """What a file holds."""
+    """What a file holds: its suffix names the kind for people; what is inside says it, too, and that is what counts."""
 
     QUESTION = "question"
     ANSWER = "answer"
@@ -163,3 +166,199 @@ def _digest(kind: FileKind, packed: Packed) -> str:
     scalars = {f"head {name}": value for name, value in packed.head.items()}
     scalars |= {f"scalar {name}": value for name, value in packed.scalars.items()}
     return injective_digest(str(kind), scalars, packed.arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class CardFile:
+    """A card, what its owner is called, and the run that it begins where a ledger has it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fedbary as fb
+    >>> digits = fb.datasets.load("digits").train.take(range(200))
+    >>> made = fb.card(digits, name="north")
+    >>> fb.CardFile.load(made.save(tempfile.mkdtemp() + "/north.card"))
+    Card of north: 200 rows, 1 column, 10 classes of 'label', exact sums
+    """
+
+    card: Card
+    name: str = ""
+    session: str = ""
+
+    @classmethod
+    def load(cls, path: str | Path) -> CardFile:
+        """Read a card; whatever is wrong with it is said with the file's name."""
+        return cls.of(MessageFile.load(path, FileKind.CARD), Path(path).name)
+
+    @classmethod
+    def of(cls, file: MessageFile, where: str) -> CardFile:
+        """The card in a file that was read."""
+        try:
+            found, envelope = file.reply()
+            if isinstance(found, Failure):
+                raise DataError("engines.file-damaged", file=where)
+            return cls(card_of(found), envelope.name, envelope.session)
+        except FedbaryError as error:
+            raise error.at(where) from error
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file that ends in ``.card``."""
+        return self.file().save(path)
+
+    def file(self) -> MessageFile:
+        """The card as a file before it is written."""
+        envelope = Envelope(self.session, "card", 0, 1, name=self.name)
+        return MessageFile.of(FileKind.CARD, packed_reply(card_reply(self.card), envelope))
+
+    def __repr__(self) -> str:
+        return card_words(self.card, self.name)
+
+
+def card_words(card: Card, name: str = "") -> str:
+    """A card in one line.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> from fedbary.protocols.cards.exact_card import exact_card
+    >>> card_words(exact_card(fb.Table({"age": [30.0, 50.0]}, [1.5, 2.5]), task="regression"))
+    "Card: 2 rows, 1 column, the number 'label', exact sums"
+    """
+    columns = len(card.columns) if card.schema is None else len(card.schema.columns)
+    label = f"the number {card.label!r}"
+    if card.kind == "classes":
+        label = f"{counted(len(card.classes), 'class')} of {card.label!r}"
+    made = "exact sums"
+    if card.release is not None:
+        made = f"noise for epsilon = {card.release.epsilon:g}, delta = {card.release.delta:g}"
+    parts = (counted(card.rows, "row"), counted(columns, "column"), label, made)
+    return f"Card{f' of {name}' if name else ''}: {', '.join(parts)}"
+
+
+_NOBODY = Envelope("")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a client answered, what stands on it, and what is worth saying about its file."""
+
+    found: Reply | Failure
+    envelope: Envelope
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Read:
+    path: Path
+    file: MessageFile | None
+    error: FedbaryError | None
+    found: Reply | Failure | None = None
+    envelope: Envelope = _NOBODY
+
+
+class AnswerFiles:
+    """Files with answers, read once, and to whom each of them belongs.
+
+    Where clients were registered, each has a question of its own, and an answer belongs to whose question it repeats.
+    Where anybody may answer, a client is called as the file that the coordinator was given. What a file says of its
+    sender decides nothing.
+
+    Parameters
+    ----------
+    places : paths
+        Files, or folders of them.
+    kinds : FileKind
+        What they may hold. Default: answers.
+    """
+
+    def __init__(self, places: Iterable[str | Path], *kinds: FileKind) -> None:
+        self._places = [Path(place) for place in places]
+        self._kinds = kinds or (FileKind.ANSWER,)
+
+    def names(self) -> list[str]:
+        """What the clients are called where anybody may answer: as their files."""
+        return list(dict.fromkeys(read.path.stem for read in self._read))
+
+    def not_used(self, *, sessions: Collection[str] = (), nonces: Collection[str] = ()) -> list[Note]:
+        """Files that cannot be read, and those that are of none of these runs and answer none of these questions."""
+        found = []
+        for read in self._read:
+            if read.error is not None:
+                found.append(read.error.note)
+            elif read.envelope.session not in sessions and read.envelope.nonce not in nonces:
+                found.append(Note("engines.answer-to-another", {"where": read.path.name}))
+        return [Note("engines.file-not-used", {"why": why}) for why in found]
+
+    def by_name(self, asked: Envelope) -> dict[str, Answered]:
+        """The answers to a question that anybody may answer, by the names of their files."""
+        same = self._same_content()
+        found: dict[str, Answered] = {}
+        for name in self.names():
+            mine = [read for read in self._read if read.path.stem == name]
+            found[name] = _one(mine, asked)
+            others = tuple(other for other in same.get(_content_digest(mine[0]), ()) if other != name)
+            if others:
+                note = Note("engines.same-file", {"names": others})
+                found[name] = Answered(found[name].found, found[name].envelope, (*found[name].notes, note))
+            claimed = found[name].envelope.name
+            if claimed and claimed != name:
+                note = Note("engines.claims-name", {"name": claimed})
+                found[name] = Answered(found[name].found, found[name].envelope, (*found[name].notes, note))
+        return found
+
+    def by_nonce(self, asked: Mapping[str, Envelope]) -> dict[str, Answered]:
+        """The answers to questions that were asked of one client each, by the client."""
+        found: dict[str, Answered] = {}
+        names = row_file_names(list(asked))
+        for name, question in asked.items():
+            place = question.session, question.nonce
+            mine = [read for read in self._read if (read.envelope.session, read.envelope.nonce) == place]
+            mine = mine or [read for read in self._read if read.error is not None and read.path.stem == names[name]]
+            if mine:
+                found[name] = _one(mine, question)
+        return found
+
+    @cached_property
+    def _read(self) -> list[_Read]:
+        paths: dict[Path, None] = {}
+        for place in self._places:
+            inside = [found for kind in self._kinds for found in sorted(place.glob(f"*{kind.suffix}"))]
+            paths |= dict.fromkeys(inside if place.is_dir() else [place] if place.exists() else [])
+        return [_load(path, self._kinds) for path in paths]
+
+    def _same_content(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for read in self._read:
+            if read.file is not None:
+                names.setdefault(read.file.digest, []).append(read.path.stem)
+        return names
+
+
+def _load(path: Path, kinds: tuple[FileKind, ...]) -> _Read:
+    try:
+        file = MessageFile.load(path, *kinds)
+        found, envelope = file.reply()
+    except FedbaryError as error:
+        return _Read(path, None, error.at(path.name) if isinstance(error, ProtocolError) else error)
+    return _Read(path, file, None, found, envelope)
+
+
+def _one(mine: list[_Read], asked: Envelope) -> Answered:
+    """The answer of one client; of two that differ, neither is believed."""
+    if len({_content_digest(read) for read in mine}) > 1:
+        files = tuple(read.path.name for read in mine)
+        return Answered(Failure.of(DataError("engines.two-answers", files=files)), _NOBODY)
+    first = mine[0]
+    if first.error is not None:
+        return Answered(Failure.of(first.error), _NOBODY)
+    assert first.found is not None
+    try:
+        require_answer_to(asked, first.envelope, first.found)
+    except FedbaryError as error:
+        return Answered(Failure.of(error.at(first.path.name)), _NOBODY)
+    return Answered(first.found, first.envelope)
+
+
+def _content_digest(read: _Read) -> str:
+    return str(read.path) if read.file is None else read.file.digest

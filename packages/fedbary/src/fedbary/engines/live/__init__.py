@@ -1,1 +1,0 @@
-"""A run in progress, read from its ``events.jsonl``: for `fedbary watch`."""
