@@ -11,8 +11,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from fedbary.api import value
+from fedbary.data.adapters import labels_of
 from fedbary.data.frames import labels_as_series, labels_from_series
-from fedbary.data.objects.features import labels_of
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.protocols.sketch import Sketch

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.data.adapters import foreign, is_of
 from fedbary.data.corruptions import Mask, Seed, add_noise, flip_labels
 from fedbary.data.objects import as_table
-from fedbary.data.objects.families import foreign, is_of
 from fedbary.data.options import ReadOptions
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError, wrong_parameter

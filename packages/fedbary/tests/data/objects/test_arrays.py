@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 import fedbary as fb
 from codes import coded
 from fedbary.data import as_table
+from fedbary.data.objects import check_types
 from fedbary.data.sparse import PROJECTED, WIDEST, projection
 from fedbary.errors import DataError
 
@@ -101,3 +102,17 @@ def test_tensors_of_torch_are_arrays_even_those_of_a_training():
     assert table.labels.tolist() == [0, 1] * 3
     half = as_table((torch.ones(3, 2, dtype=torch.bfloat16), [0, 1, 0]))
     assert half.columns["x"].tolist() == [[1.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (7, "data.not-a-table"),
+        (({"age": [31]}, [0]), "data.not-features"),
+        ((7, [0]), "data.not-features"),
+        (([[1.0]], "outcome"), "data.not-labels"),
+    ],
+)
+def test_a_type_that_holds_no_rows_is_named_before_anything_is_read(data, code):
+    with pytest.raises(DataError, match="client 'south': ", check=coded(code)):
+        check_types({"north": ([[1.0]], [0]), "south": data})

@@ -13,8 +13,8 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.data import as_table
+from fedbary.data.adapters import frame_cells
 from fedbary.data.objects import client_tables
-from fedbary.data.objects.frames import frame_cells
 from fedbary.errors import DataError
 
 BIG = 2**60 + 1

@@ -6,8 +6,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import as_table
-from fedbary.data.objects import families
+from fedbary.data import adapters, as_table
 from fedbary.errors import DataError
 
 datasets = pytest.importorskip("datasets")
@@ -69,7 +68,7 @@ def test_rows_that_were_selected_or_shuffled_come_as_they_were():
 
 def test_a_stream_is_the_table_of_its_data_set_and_may_not_be_endless(monkeypatch):
     assert_same(as_table(dataset().to_iterable_dataset()), expected())
-    monkeypatch.setattr(families, "MOST_STREAMED", 59)
+    monkeypatch.setattr(adapters, "MOST_STREAMED", 59)
     with pytest.raises(DataError, check=coded("data.stream-too-long")):
         as_table(dataset().to_iterable_dataset())
     assert len(as_table(dataset().to_iterable_dataset().take(59))) == 59

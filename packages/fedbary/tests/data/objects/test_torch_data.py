@@ -7,8 +7,7 @@ from PIL import Image
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import as_table
-from fedbary.data.objects import families
+from fedbary.data import adapters, as_table
 from fedbary.errors import DataError
 
 torch = pytest.importorskip("torch")
@@ -140,7 +139,7 @@ def test_what_a_data_set_raises_is_the_reason_of_its_client_alone():
 
 
 def test_a_stream_may_not_be_endless(monkeypatch):
-    monkeypatch.setattr(families, "MOST_STREAMED", 19)
+    monkeypatch.setattr(adapters, "MOST_STREAMED", 19)
     for held in (Stream(), td.DataLoader(Stream(), batch_size=8)):
         with pytest.raises(DataError, check=coded("data.stream-too-long")):
             as_table(held)

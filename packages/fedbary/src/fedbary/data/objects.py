@@ -1,32 +1,32 @@
-"""The objects in which people already hold their rows, each family in a file of its own, as tables."""
+"""The objects in which people already hold their rows (`fedbary.data.adapters`) as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fedbary.data.adapters import OF_CLIENTS, OF_REFERENCE, RowSource, check_type, clients_in, row_source
 from fedbary.data.alike import Reader, read_alike
 from fedbary.data.columns import naming
+from fedbary.data.encoders import CellKind, encoded, is_image, suits
 from fedbary.data.formats.cells import Cells, without_column
 from fedbary.data.frames import require_column
-from fedbary.data.objects.encodable import encodable, encoded_table
-from fedbary.data.objects.held import Held, check_type, clients_in, held
-from fedbary.data.objects.huggingface import OF_CLIENTS, OF_REFERENCE
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import persons_if_there
-from fedbary.data.reading import Reading
+from fedbary.data.reading import ColumnReading, Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 from fedbary.notes import Note
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["as_table", "check_types", "client_tables", "clients_in", "private_table", "reference_table"]
+
+# Arrays of images up to this size are their pixels; the encoder ``pixels`` would leave them as they are.
+_SIDE = 32
+_COLOURS = (1, 3, 4)
 
 
 def as_table(
@@ -59,7 +59,7 @@ def as_table(
         Which split of a dictionary of splits: the first of these that is there, or else the only one.
     """
     with naming(_place(name) if name else ""):
-        table = _table(held(data, splits), label, likely, options, reading)
+        table = _table(row_source(data, splits), label, likely, options, reading)
     return table.replace(origin=name) if name else table
 
 
@@ -68,28 +68,22 @@ def private_table(data: Any, *, label: str | None, options: ReadOptions | None, 
 
     Arrays have no cells that could be read in two ways, and a `Table` is taken as its owner has read it.
     """
+    import pandas as pd
+
     from fedbary.data.any_cells import read_any_cells, table_of_any_cells
 
-    rows, asked = held(data, alone=True).rows, options or ReadOptions()
+    rows, asked, name = row_source(data, alone=True).rows, options or ReadOptions(), label or "label"
     if isinstance(rows, tuple):
-        rows = _one_frame(*rows, label or "label")
+        X, y = rows
+        if isinstance(X, pd.DataFrame) and name not in X.columns and np.shape(y) == (len(X),):
+            whole = X.reset_index(drop=True)
+            whole[name] = pd.Series(y).array
+            rows = Cells(whole)
     if isinstance(rows, Table | tuple):
         return as_table(rows, label=label, options=options, reading=reading)
-    name = label or "label"
     if isinstance(rows, str | PathLike):
         return read_any_cells(rows, name, options=asked, reading=reading)
     return table_of_any_cells(rows.frame, name, options=asked, reading=reading)
-
-
-def _one_frame(X: Any, y: Any, label: str) -> Cells | tuple[Any, Any]:
-    """A frame and its labels in one; what is no such pair as it is."""
-    import pandas as pd
-
-    if not isinstance(X, pd.DataFrame) or label in X.columns or np.shape(y) != (len(X),):
-        return X, y
-    whole = X.reset_index(drop=True)
-    whole[label] = pd.Series(y).array
-    return Cells(whole)
 
 
 def reference_table(data: Any, *, label: str | None = None, options: ReadOptions | None = None) -> Table:
@@ -111,26 +105,26 @@ def client_tables(
     Columns are read as those of the reference; where it does not say how, as most clients read them.
     """
     likely, agreed = (None, None) if reference is None else (reference.label_name, reference.reading)
-    readers = {
-        str(name): _reader(data, label, likely, options)
-        for name, data in clients.items()
-        if not isinstance(data, FedbaryError)
-    }
-    read = (
-        {name: _read(reader, agreed) for name, reader in readers.items()} if agreed else read_alike(readers, "collect")
-    )
+
+    def reader(data: Any) -> Reader:
+        """What reads a client's rows by one agreement or another, and takes them out of their object once."""
+        rows = cache(lambda: row_source(data))
+        return lambda reading: _table(rows(), label, likely, options, reading)
+
+    readers = {str(name): reader(data) for name, data in clients.items() if not isinstance(data, FedbaryError)}
+    read: dict[str, Table | DataError] = {}
+    if not agreed:
+        read = read_alike(readers, "collect")
+    for name, own in readers.items() if agreed else ():
+        try:
+            read[name] = own(agreed)
+        except DataError as error:
+            read[name] = error
     return {str(name): read.get(str(name), data) for name, data in clients.items()}
 
 
 def check_types(clients: Mapping[str, Any]) -> None:
-    """Raise a DataError, with the client's name, where an object is of a type that holds no rows; reads nothing.
-
-    Examples
-    --------
-    >>> check_types({"north": ([[1.0]], [0]), "south": 7})
-    Traceback (most recent call last):
-    fedbary.errors.DataError: client 'south': got int; expected ...
-    """
+    """Raise a DataError, with the client's name, where an object is of a type that holds no rows; reads nothing."""
     for name, data in clients.items():
         with naming(_place(name)):
             check_type(data)
@@ -140,23 +134,10 @@ def _place(name: object) -> str:
     return f"client {str(name)!r}"
 
 
-def _reader(data: Any, label: str | None, likely: str | None, options: ReadOptions | None) -> Reader:
-    """What reads a client's rows by one agreement or another, and takes them out of their object once."""
-    rows = cache(lambda: held(data))
-    return lambda reading: _table(rows(), label, likely, options, reading)
-
-
-def _read(reader: Reader, reading: Reading) -> Table | DataError:
-    try:
-        return reader(reading)
-    except DataError as error:
-        return error
-
-
 def _table(
-    data: Held, label: str | None, likely: str | None, options: ReadOptions | None, reading: Reading | None
+    source: RowSource, label: str | None, likely: str | None, options: ReadOptions | None, reading: Reading | None
 ) -> Table:
-    rows = data.rows
+    rows = source.rows
     if isinstance(rows, Table):
         table = rows
     elif isinstance(rows, tuple):
@@ -167,8 +148,12 @@ def _table(
         table = read(rows, label or likely or "label", options=options, reading=reading)
     else:
         frame = rows.frame if options is None else without_column(rows.frame, options.client_column)
-        found = label or _label_column(frame, [likely, "label", data.label])
-        require_column([str(column) for column in frame.columns], found, role="label")
+        names = tuple(str(column) for column in frame.columns)
+        likely_names = [likely, "label", source.label]
+        found = label or next((column for column in likely_names if column in names), None)
+        if found is None:
+            raise DataError("data.frame-without-label", label=likely or "label", names=names)
+        require_column(names, found, role="label")
         table = Table.from_frame(frame, found, options=options, reading=reading)
         guessed = () if found in (label, likely, "label") else (Note("data.label-guessed", {"column": found}),)
         table = table.replace(notes=(*rows.notes, *guessed, *table.notes))
@@ -179,14 +164,35 @@ def _table(
 
 def _of_pair(X: Any, y: Any, options: ReadOptions, reading: Reading | None) -> Table:
     kind = encodable(X, options, reading)
-    if kind is not None:
-        return encoded_table(X, y, kind, options, reading)
-    return Table.from_arrays(X, y, options=options, reading=reading)
+    if kind is None:
+        return Table.from_arrays(X, y, options=options, reading=reading)
+    if options.person is not None:
+        require_column([kind], options.person, role="person")
+    agreed = None if reading is None else reading.get(kind)
+    made = encoded(X, options.encoder, kind=kind, name=kind, agreed=agreed)
+    how = ColumnReading(kind, encoder=made.encoder, digest=made.digest)
+    table = Table.from_arrays(made.block, y)
+    return table.replace(columns={kind: table.columns["x"]}, reading=Reading({kind: how}), notes=made.notes)
 
 
-def _label_column(cells: pd.DataFrame, likely: Sequence[str | None]) -> str:
-    names = tuple(str(column) for column in cells.columns)
-    found = next((column for column in likely if column in names), None)
-    if found is None:
-        raise DataError("data.frame-without-label", label=next(filter(None, likely)), names=names)
-    return found
+def encodable(X: Any, options: ReadOptions, reading: Reading | None = None) -> CellKind | None:
+    """Whether X is a list of texts or images, or an array (n, h, w) or (n, h, w, colours) of images to be encoded.
+
+    An array is where an encoder of images was asked for or agreed on, or where its images are large.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        if X.ndim != 3 and not (X.ndim == 4 and X.shape[3] in _COLOURS):
+            return None
+        return "image" if suits(options.encoder, "image") or "image" in (reading or {}) or _is_large(X) else None
+    if not isinstance(X, list | tuple) and not (isinstance(X, np.ndarray) and X.ndim == 1):
+        return None
+    first = next((cell for cell in X if cell is not None), None)
+    if is_image(first):
+        return "image"
+    return "text" if isinstance(first, str) else None
+
+
+def _is_large(X: np.ndarray[Any, Any]) -> bool:
+    if max(X.shape[1:3]) <= _SIDE:
+        return False
+    return X.dtype == np.uint8 or (X.ndim == 4 and X.size > 0 and X.min() >= 0 and X.max() <= 1)
