@@ -39,13 +39,10 @@ from fedbary.cli.ui.study import Study
 from fedbary.data.any_cells import read_any_cells
 from fedbary.engines.files.message_file import AnswerFiles, FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
-from fedbary.guard.account import Entry
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.ledger import Ledger
-from fedbary.guard.node import Asked
-from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
+from fedbary.guard.ledger import Entry, Ledger
+from fedbary.guard.node import STATE, Asked, Envelope, LastAnswer, RunState
+from fedbary.guard.owner_files import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.run_state import STATE, LastAnswer, RunState
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.forms import check_message
@@ -172,7 +169,7 @@ def _damaged_message(rng: np.random.Generator, message: Message) -> Message:
 def _over_the_wire(message: Message) -> Message:
     """As the codec gives it back; what it cannot even pack did not come over a network."""
     from fedbary.engines.packed import packed_message, unpacked_message
-    from fedbary.guard.envelope import Envelope
+    from fedbary.guard.node import Envelope
     from fedbary_flower.codec import pack, unpack
 
     try:
@@ -235,7 +232,7 @@ def _packed_replies() -> Case:
     from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
     from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
-    from fedbary.guard.envelope import Envelope
+    from fedbary.guard.node import Envelope
     from fedbary_flower.codec import pack, unpack
 
     asked = Envelope("0" * 32, "start", 0, 1, name="north", flagged=3)

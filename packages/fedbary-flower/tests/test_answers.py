@@ -13,8 +13,7 @@ import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.flower import SelectedNodes, answers, value_nodes
-from fedbary.guard.account import QUESTION
-from fedbary.guard.ledger import Ledger
+from fedbary.guard.ledger import QUESTION, Ledger
 from fedbary_flower.simulation import is_simulated_grid, is_simulated_node
 from flower_training import InProcess, client_app, initial_model
 from inprocess import InProcessGrid

@@ -11,7 +11,7 @@ from codes import coded
 from fedbary.engines.coordinator import RunConfig
 from fedbary.engines.packed import packed_reply, require_answer_to, unpacked_reply
 from fedbary.errors import PrivacyError, ProtocolError, SettingsError
-from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.messages import Reply
 from fedbary_flower.client_app import app

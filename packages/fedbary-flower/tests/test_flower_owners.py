@@ -8,7 +8,7 @@ import fedbary as fb
 from fedbary.cli import main
 from fedbary.engines.coordinator import RunConfig
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.owner_folder import load_owner_view
+from fedbary.guard.owner_files import load_owner_view
 from fedbary.notes import Note
 from fedbary.valuation.outcome import Status
 from fedbary_flower.client_app import app

@@ -16,9 +16,8 @@ from codes import parameter
 from fedbary.engines.coordinator import read_outcome
 from fedbary.engines.packed import packed_message
 from fedbary.errors import SettingsError
-from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node import Asked
+from fedbary.guard.node import Asked, Envelope
 from fedbary.notes import Note
 from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.protocols.messages import Message

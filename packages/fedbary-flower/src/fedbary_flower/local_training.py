@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
-from fedbary.guard.account import FAILURE, REFUSAL, REPLY, Entry
-from fedbary.guard.node import owners_policy, simulated_table
+from fedbary.guard.guarded_client import as_error, failure, refusal
+from fedbary.guard.ledger import FAILURE, REFUSAL, REPLY, Entry
+from fedbary.guard.node import own_table, owners_policy, simulated_table
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.own_table import own_table
-from fedbary.guard.owner_log import log_error, owner_log
-from fedbary.guard.what_leaves import as_error, failure, refusal
+from fedbary.guard.owner_files import log_error, owner_log
 from fedbary.protocols.messages import Failure, Message
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.points import features

@@ -16,9 +16,9 @@ from fedbary.data.atomic import write_atomically
 from fedbary.data.npy import read_npy
 from fedbary.engines.coordinator import reference_of
 from fedbary.errors import FedbaryError, SettingsError, as_note
+from fedbary.guard.guarded_client import refusal
+from fedbary.guard.node import reference_table
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.simulated_tables import reference_table
-from fedbary.guard.what_leaves import refusal
 from fedbary.space.points import features
 from fedbary_flower.local_training import accuracy, model_shape, trained
 from fedbary_flower.selected_nodes import SelectedNodes

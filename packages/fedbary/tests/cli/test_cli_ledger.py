@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from fedbary.guard.account import Entry
-from fedbary.guard.ledger import Ledger
+from fedbary.guard.ledger import Entry, Ledger
 from fedbary.guard.policy import OwnerPolicy
 
 pytest_plugins = ["cli_fixtures"]

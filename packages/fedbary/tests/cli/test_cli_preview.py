@@ -7,7 +7,7 @@ from cli_fixtures import people
 
 import fedbary as fb
 from fedbary.engines.files.message_file import MessageFile, save_question
-from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import Envelope
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.valuation.rows import RowRules
 

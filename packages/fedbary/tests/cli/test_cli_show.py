@@ -7,8 +7,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.engines.files.message_file import save_answer, save_question
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import Asked
+from fedbary.guard.node import Asked, Envelope
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Reply
 from fedbary.valuation.rows import RowRules

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbary.data.places import identity
-from fedbary.guard.account import Entry
-from fedbary.guard.account_folder import account_folder
-from fedbary.guard.node_config import NodeConfig
+from fedbary.guard.ledger import Entry
+from fedbary.guard.node_config import NodeConfig, account_folder
 
 
 @pytest.fixture

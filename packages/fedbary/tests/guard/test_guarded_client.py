@@ -10,11 +10,9 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SchemaError, SettingsError, TransportError
-from fedbary.guard.declared import Declared
-from fedbary.guard.guarded_client import GuardedClient, reply_bytes, reply_digest
+from fedbary.guard.guarded_client import OF_THE_QUESTION, Declared, GuardedClient, reply_bytes, reply_digest
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.what_leaves import OF_THE_QUESTION
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.unusable_client import UnusableClient

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from codes import coded
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.guard import ledger as ledger_module
-from fedbary.guard.account import Account, Entry
-from fedbary.guard.ledger import Ledger
+from fedbary.guard.ledger import Account, Entry, Ledger
 
 
 @pytest.fixture

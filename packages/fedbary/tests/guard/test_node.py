@@ -22,12 +22,10 @@ from fedbary.data.atomic import read_arrays
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
-from fedbary.guard import run_state as run_state_module
-from fedbary.guard.envelope import Envelope
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node import FINISH, Asked, answer
+from fedbary.guard.node import FINISH, Asked, Envelope, answer
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_log import log_error, owner_log
+from fedbary.guard.owner_files import log_error, owner_log
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.client import SketchClient
@@ -194,7 +192,7 @@ def test_every_kind_of_refusal_is_in_the_ledger_and_in_the_log(owner):
 
 def test_refusals_without_end_do_not_fill_the_disk(owner, monkeypatch):
     monkeypatch.setattr("fedbary.guard.ledger._MOST_REFUSALS", 5)
-    monkeypatch.setattr("fedbary.guard.owner_log._MOST_BYTES", 2000)
+    monkeypatch.setattr("fedbary.guard.owner_files._MOST_BYTES", 2000)
     for _ in range(60):
         owner.ask(question(), "nowhere")
     size = owner.size()
@@ -544,7 +542,7 @@ def test_what_cannot_be_written_down_does_not_leave(tmp_path, monkeypatch, asked
     def full(*_, **__):
         raise OSError(28, "No space left on device", str(tmp_path))
 
-    monkeypatch.setattr(run_state_module, "write_arrays", full)
+    monkeypatch.setattr(node_module, "write_arrays", full)
     assert owner.ask(message, session, asked=asked) == Failure(Note("guard.state-unwritable"))
     assert owner.lines == ["question", "reply", "refusal"]
     assert "No space left on device" in owner.log

@@ -12,10 +12,8 @@ import fedbary as fb
 from fedbary.data import any_cells, files
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.engines.files.owner import card_question
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import Asked, answer
+from fedbary.guard.node import Asked, Envelope, answer, asked_reading
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.own_table import asked_reading
 from fedbary.notes import Note
 from fedbary.protocols.messages import Message, Reply
 from fedbary.valuation.rows import RowRules

@@ -8,8 +8,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_folder import is_owner_folder, load_owner_view, owner_view, save_owner_view
-from fedbary.guard.owner_results import save_rows
+from fedbary.guard.owner_files import is_owner_folder, load_owner_view, owner_view, save_owner_view, save_rows
 from fedbary.notes import Note
 from fedbary.valuation.rows import RowFacts, RowRules, ScoredRows, row_frame
 

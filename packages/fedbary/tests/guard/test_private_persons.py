@@ -9,9 +9,9 @@ from codes import coded
 from fedbary.engines.coordinator import RunConfig
 from fedbary.engines.files.owner import card_question, make_card
 from fedbary.errors import DataError, SettingsError
-from fedbary.guard.declared import Declared
+from fedbary.guard.guarded_client import Declared
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_log import LOG
+from fedbary.guard.owner_files import LOG
 from fedbary.protocols.cards.client import CardsClient, card_of
 from fedbary.protocols.sketch.client import SketchClient
 from fedbary.space.public_schema import public_schema

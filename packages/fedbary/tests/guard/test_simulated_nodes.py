@@ -9,10 +9,9 @@ from fedbary.data.atomic import read_arrays
 from fedbary.engines.coordinator import RunConfig, valued
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import Asked, answer
+from fedbary.guard.node import Asked, Envelope, answer
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.owner_folder import load_owner_view
+from fedbary.guard.owner_files import load_owner_view
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.rows import RowRules
 from memory_network import MemoryNetwork, simulated, simulation_config

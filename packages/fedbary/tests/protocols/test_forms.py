@@ -9,8 +9,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
 from fedbary.forms import Number, Numbers, Record, Text
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import Asked, answer
+from fedbary.guard.node import Asked, Envelope, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Message, Reply

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 import fedbary as fb
 from codes import coded
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaError
-from fedbary.guard.what_leaves import OF_THE_QUESTION
+from fedbary.guard.guarded_client import OF_THE_QUESTION
 from fedbary.privacy.noise import GRID, row_costs
 from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row

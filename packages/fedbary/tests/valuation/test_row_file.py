@@ -9,7 +9,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import DataError
-from fedbary.guard.owner_folder import load_owner_view, owner_view, save_owner_view
+from fedbary.guard.owner_files import load_owner_view, owner_view, save_owner_view
 from fedbary.notes import Note
 from fedbary.valuation import storage
 from fedbary.valuation.rows import RowFacts, ScoredRows, few_texts

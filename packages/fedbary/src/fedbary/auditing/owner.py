@@ -20,12 +20,11 @@ from fedbary.engines.files.owner import answer_file, make_card
 from fedbary.engines.packed import packed_message
 from fedbary.errors import PrivacyError
 from fedbary.guard import node
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient
+from fedbary.guard.guarded_client import GuardedClient, refusal
 from fedbary.guard.ledger import Ledger
+from fedbary.guard.node import Envelope
 from fedbary.guard.node_config import NodeConfig, TableSource
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.what_leaves import refusal
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
 from fedbary.space.schema import Schema

@@ -312,7 +312,7 @@ def reference_of(run: RunConfig) -> Table | None:
         return read(run.reference, run.label, id=run.id)
     alone = isinstance(run.protocol, Cards) and not run.protocol.worth
     if run.simulation and not alone:
-        from fedbary.guard.simulated_tables import reference_table
+        from fedbary.guard.node import reference_table
 
         return reference_table(run.simulation)
     return None

@@ -16,8 +16,7 @@ from fedbary.engines.nodes import Attendance, NodeNames, registered_name
 from fedbary.engines.packed import Packed, packed_message, require_answer_to, unpacked_reply
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import SettingsError
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import FINISH, Asked
+from fedbary.guard.node import FINISH, Asked, Envelope
 from fedbary.notes import Fact, Note
 from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
 from fedbary.valuation.outcome import Status

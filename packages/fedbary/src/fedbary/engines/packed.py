@@ -12,10 +12,9 @@ import numpy as np
 from fedbary.data.npy import read_npy
 from fedbary.errors import ProtocolError
 from fedbary.forms import LONGEST_TEXT
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.node import answer, refuse
+from fedbary.guard.guarded_client import refusal
+from fedbary.guard.node import Envelope, answer, refuse
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.what_leaves import refusal
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar
 from fedbary.valuation.outcome import Status

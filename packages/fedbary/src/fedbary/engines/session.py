@@ -21,7 +21,7 @@ from fedbary.engines.events import EVENTS, EventLog, EventObserver, Listener
 from fedbary.engines.local import LocalEngine, one_thread
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError, Waiting
-from fedbary.guard.questions import most_messages
+from fedbary.guard.policy import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.host import Host

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.errors import PrivacyError
-from fedbary.guard.account import FAILURE, FLAGS, REFUSAL, REPLY, Entry
-from fedbary.guard.declared import Declared
-from fedbary.guard.ledger import Ledger
-from fedbary.guard.owner_log import log_error
-from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import (
+from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.guard.ledger import FAILURE, FLAGS, REFUSAL, REPLY, Entry, Ledger
+from fedbary.guard.owner_files import log_error
+from fedbary.guard.policy import (
+    OwnerPolicy,
     asked_digest,
     delta_of,
     epsilon_of,
@@ -27,10 +25,10 @@ from fedbary.guard.questions import (
     tells_nothing,
 )
 from fedbary.guard.released_tables import ReleasedTables, keep_reply, kept_reply
-from fedbary.guard.what_leaves import as_error, failure, refusal
-from fedbary.notes import notes_to_text
+from fedbary.notes import Note, notes_to_text
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of, card_reply
+from fedbary.protocols.cards.narrow import widths_in
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -44,15 +42,61 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.unusable_client import UnusableClient
+from fedbary.space.encode import column_widths, require_widths
 from fedbary.space.row_identity import content_digest
+from fedbary.space.schema import Schema
+from fedbary.valuation.outcome import Status
 from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.valuation.rows import ScoredRows
 
-_GUARD = "guard"
-_CARDS = "cards"
+_GUARD, _CARDS = "guard", "cards"
+# Raised by an owner's half for the message alone, or for what is declared of a table: its row count and column names.
+OF_THE_QUESTION = frozenset({
+    "guard.table-unreadable", "protocols.asked-otherwise", "protocols.card-needs-schema",
+    "protocols.gaussian-labels-with-epsilon", "protocols.label-kind-changed", "protocols.message-unfit",
+    "protocols.not-started", "protocols.points-not-agreed", "protocols.round-skipped", "protocols.server-array",
+    "protocols.sketch-masses", "protocols.sketch-too-large", "protocols.target-incomplete",
+    "protocols.too-many-rounds", "protocols.unknown-message", "schema.beyond-bounds", "schema.changed",
+    "schema.columns-missing", "schema.columns-without-names", "schema.impossible", "schema.not-a-schema",
+    "schema.other-fingerprint", "schema.other-version", "schema.read-otherwise", "schema.too-few-rows",
+    "schema.too-wide-for-rows",
+})  # fmt: skip
+_ABOUT_ROWS = frozenset({"data", "protocols", "schema", "transport", "valuation"})
+_UNFIT = Failure(Note("guard.rows-unfit"))
+_INSIDE = Failure(Note("guard.failed-inside"))
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a server may know of a table without asking: its row count, and the names and widths of its columns.
+
+    With ε rows are persons, where the owner says whose each row is: how many a person has is that person's own.
+    """
+
+    rows: int
+    columns: Mapping[str, int | None]
+
+    @classmethod
+    def of(cls, table: Table, *, private: bool = False) -> Declared:
+        """What is declared of a table, for a ``private`` answer or for an exact one."""
+        rows = len(table)
+        if private and table.persons is not None:
+            rows = len(np.unique(table.persons))
+        return cls(rows, column_widths(table))
+
+    def check(self, message: Message, min_group: int) -> None:
+        """Refuse a message for itself, or for what is declared; a schema is read without any row."""
+        if self.rows < min_group:
+            raise DataError("schema.too-few-rows", rows=self.rows, least=min_group)
+        if "schema" not in message.scalars:
+            return
+        schema = Schema.from_json(str(message.scalars["schema"]))
+        if "fingerprint" in message.scalars:
+            schema.require(str(message.scalars["fingerprint"]))
+        require_widths(widths_in(self.columns, schema), self.rows, schema)
 
 
 class GuardedClient:
@@ -61,32 +105,16 @@ class GuardedClient:
     The question is a line of the ledger before a row is looked at for it, with its whole ε; so is everything that
     leaves, before it leaves. The last message gets the same bytes again. Once the question is open, an error of the
     half leaves as one of a few codes that tell nothing of the rows, and the question is used up all the same. Why, in
-    full, is in the owner's log (`fedbary.guard.owner_log`).
+    full, is in the owner's log (`fedbary.guard.owner_files`).
 
     A card that left for a question leaves again for the same one, in any run, until the owner decides otherwise, and
     counts once. The model that comes back is looked at also where nothing about it may leave: the owner's rows are
     valued by it at home.
 
-    Parameters
-    ----------
-    inner : ClientProtocol
-        The owner's half, made with ``settings``.
-    settings : Settings
-        What `OwnerPolicy.applied` returned.
-    policy, ledger
-        The owner's.
-    run : str
-        The server's name of the run; nothing is counted by it.
-    data : str
-        Digest of the table's rows (`fedbary.space.row_identity.content_digest`).
-    declared : Declared, optional
-        What is declared of the table.
-    rules : RowRules, optional
-        How the server wants rows flagged; part of the question, as counts of flags may leave.
-    cards : path, optional
-        Folder of the table's cards that left before.
-    release : ReleasedTables, optional
-        The table's released rows.
+    ``settings`` are what `OwnerPolicy.applied` returned, and ``inner`` was made with them; by ``run``, the server's
+    name, nothing is counted; ``data`` is the digest of the table's rows, ``declared`` what is declared of it, ``rules``
+    how the server wants rows flagged (part of the question, as counts of flags may leave), ``cards`` the folder of
+    cards that left before, and ``release`` the table's released rows.
     """
 
     def __init__(
@@ -107,10 +135,8 @@ class GuardedClient:
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
         self._cards, self._release = cards, release
-        self._question = 0
-        self._messages = 0
+        self._question, self._messages, self._flags_told = 0, 0, False
         self._last: tuple[str, Reply | Failure] | None = None
-        self._flags_told = False
 
     @classmethod
     def for_table(
@@ -270,11 +296,7 @@ class GuardedClient:
             return waiting
         entry = replace(self._entry(message), asked=asked, data=self._data)
         entry = replace(entry, epsilon=epsilon_of(self._settings), delta=delta_of(self._settings))
-        own = self._policy
-        opened = self._ledger.open_question(
-            entry, budget=own.epsilon_budget, most=own.most_questions, most_delta=own.max_delta
-        )
-        return opened.question
+        return self._ledger.open_question(entry, **self._policy.limits).question
 
     def _without_a_question(self, message: Message) -> Reply | None:
         """What leaves though no question is counted: a card that left before, or that a model has come."""
@@ -293,7 +315,7 @@ class GuardedClient:
         asked = asked_digest(self._settings, message)
         if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
             return None
-        kept = kept_reply(self._card_place(asked))
+        kept = kept_reply(self._cards / f"{asked}.npz")
         return None if kept is None else replace(self._with_consent(kept), round=message.round)
 
     def _kept(self, message: Message, made: Reply) -> Reply:
@@ -301,7 +323,7 @@ class GuardedClient:
         if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
             return made
         card = self._with_consent(made)
-        keep_reply(self._card_place(asked_digest(self._settings, message)), card)
+        keep_reply(self._cards / f"{asked_digest(self._settings, message)}.npz", card)
         return card
 
     def _with_consent(self, reply: Reply) -> Reply:
@@ -310,10 +332,6 @@ class GuardedClient:
         if self._settings.epsilon is not None:
             return reply
         return replace(card_reply(replace(card_of(reply), shared=self._settings.shared)), round=reply.round)
-
-    def _card_place(self, asked: str) -> Path:
-        assert self._cards is not None
-        return self._cards / f"{asked}.npz"
 
     def _looked_at(self, message: Message) -> Reply:
         """Let the owner's half read a message of which nothing may leave but that it has come."""
@@ -347,12 +365,9 @@ class GuardedClient:
         if isinstance(found, Failure):
             reason = str(found.note)
             return replace(entry, what=FAILURE, note=reason, bytes=len(reason.encode()))
-        shapes: Mapping[str, tuple[int, ...]] = {
-            name: tuple(int(n) for n in np.asarray(array).shape) for name, array in found.arrays.items()
-        }
-        scalars = tuple(_scalars(found))
-        digest, size = reply_digest(found), reply_bytes(found)
-        return replace(entry, what=REPLY, bytes=size, arrays=shapes, scalars=scalars, digest=digest)
+        shapes = {name: tuple(int(n) for n in np.asarray(array).shape) for name, array in found.arrays.items()}
+        size, digest = reply_bytes(found), reply_digest(found)
+        return replace(entry, what=REPLY, bytes=size, arrays=shapes, scalars=tuple(_scalars(found)), digest=digest)
 
 
 def reply_bytes(reply: Reply) -> int:
@@ -370,3 +385,25 @@ def _scalars(reply: Reply) -> dict[str, Scalar]:
     """Everything in a reply but its arrays, by name."""
     notes = tuple(note.redacted() for note in reply.notes)
     return {**reply.scalars, **({"notes": notes_to_text(notes)} if notes else {})}
+
+
+def refusal(error: Exception) -> Failure:
+    """What leaves of an error that was raised before any row was looked at: its code and public facts."""
+    return Failure.of(error).redacted() if isinstance(error, FedbaryError) else _INSIDE
+
+
+def failure(found: Failure) -> Failure:
+    """What leaves where an owner's half failed with the rows in its hands.
+
+    A code of a list that depends on the question alone; of all others nothing but whether the table does not fit or
+    something failed.
+    """
+    if found.note.code in OF_THE_QUESTION:
+        return found.redacted()
+    return _UNFIT if found.note.code.partition(".")[0] in _ABOUT_ROWS else _INSIDE
+
+
+def as_error(found: Failure) -> FedbaryError:
+    """What left, as an exception."""
+    kind = PrivacyError if found.status is Status.REFUSED else ProtocolError
+    return kind(found.note.code, **found.note.facts)

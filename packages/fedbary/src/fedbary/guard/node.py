@@ -4,39 +4,66 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fedbary.compute import computing_on
+from fedbary.data.atomic import private_folder, read_arrays, write_arrays
+from fedbary.data.frames import WITHOUT_LABEL
+from fedbary.data.persons import ONE_ROW_EACH, REPEATS
+from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
-from fedbary.guard.account import REFUSAL, Account, Entry
-from fedbary.guard.envelope import Envelope
-from fedbary.guard.guarded_client import GuardedClient
+from fedbary.forms import Arrays, Flag, Number, Numbers, Record, Text
+from fedbary.guard.guarded_client import GuardedClient, refusal
+from fedbary.guard.ledger import REFUSAL, Account, Entry
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.own_table import asked_reading, log_unread_cells, own_table
-from fedbary.guard.owner_log import LOGGER, log_error, owner_log
-from fedbary.guard.owner_results import save_rows
-from fedbary.guard.policy import OwnerPolicy
-from fedbary.guard.questions import asked_digest, delta_of, epsilon_of, message_key, most_messages
-from fedbary.guard.run_state import LastAnswer, RunState
-from fedbary.guard.what_leaves import refusal
+from fedbary.guard.owner_files import LOGGER, log_error, owner_log, save_rows
+from fedbary.guard.policy import OwnerPolicy, asked_digest, delta_of, epsilon_of, message_key, most_messages
+from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import Exchange, check_message
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, State
 from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
 from fedbary.protocols.unusable_client import UnusableClient
+from fedbary.space.encode import require_readable
+from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
 from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
-    from fedbary.data.reading import Reading
     from fedbary.data.table import Table
+    from fedbary.valuation.rows import ScoredRows
 
-_LONGEST_SETTINGS = 2**20
+STATE = "state.npz"
+_LONGEST_SETTINGS, _LONGEST = 2**20, 512 * 2**20
 # The last message of protocols that do not name one after which row values are final.
 FINISH = "finish"
+# Notes on reading that an owner's log has, and what they are about.
+_LOGGED = dict.fromkeys((UNREAD, UNREAD_CELLS, WITHOUT_LABEL, ONE_ROW_EACH), "left out") | {REPEATS: "look at"}
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What stands on every message besides its content: the session, a message's place in it, and who answers.
+
+    ``step`` counts a client's answers in a session, so that a client which lost its state is noticed. ``nonce`` is
+    drawn for each client and message: a reply that repeats it comes from whom was asked. ``flagged`` is how many rows
+    the node flagged, where its owner shares that.
+    """
+
+    session: str
+    kind: str = ""
+    round: int = 0
+    step: int = 0
+    name: str = ""
+    settings: str = ""
+    nonce: str = ""
+    flagged: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,17 +93,108 @@ class Asked:
             raise ProtocolError("guard.settings-unknown") from error
 
 
+@dataclass(frozen=True)
+class LastAnswer:
+    """The last message of a run, and what left for it; ``flagged`` is what was told beside it."""
+
+    key: str
+    step: int
+    found: Reply | Failure
+    flagged: int | None = None
+
+    def repeats(self, message: Message, step: int) -> bool:
+        """Whether a message is the same one again."""
+        return self.key == message_key(message) and self.step == step
+
+
+_STATE = Record(
+    {
+        "step": Number(),
+        "client": Arrays(),
+        "over": Flag(),
+        "reading": Text(),
+        "failure": Numbers(("bytes",), whole=True),
+        "array": Arrays(),
+        "last": Text(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a node remembers of a run between two messages: how far it is, its half's state, and its last answer.
+
+    ``step`` counts its answers, and ``reading`` is how its first message wanted columns read. Of a run that is ``over``
+    nothing is needed but its last answer, should the server not have heard it.
+    """
+
+    step: int = 0
+    client: State = field(default_factory=dict)
+    last: LastAnswer | None = None
+    reading: Reading | None = None
+    over: bool = False
+
+    @classmethod
+    def load(cls, folder: Path) -> RunState:
+        """What `save` wrote; an empty one where there is nothing, and a damaged one is refused."""
+        try:
+            arrays = read_arrays(folder / STATE)
+            if not arrays:
+                return cls()
+            kept = _STATE.from_state(arrays)
+            content = read_json(kept["last"], longest=_LONGEST)
+            found: Reply | Failure
+            if kept["failure"] is not None:
+                found = Failure.from_array(kept["failure"])
+            else:
+                notes = notes_from_text(content["notes"])
+                found = Reply(int(content["round"]), dict(content["scalars"]), kept["array"], notes)
+            last = LastAnswer(str(content["key"]), int(content["step"]), found, content["flagged"])
+            reading = None if kept["reading"] is None else Reading.from_json(kept["reading"])
+            return cls(int(kept["step"]), kept["client"], last, reading, kept["over"] is not None)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            raise DataError("guard.state-unreadable", path=str(folder / STATE), why=str(error)) from error
+
+    def save(self, folder: Path) -> None:
+        """Whole or not at all, and for the owner alone; raises where it cannot, as nothing leaves that is not kept."""
+        assert self.last is not None
+        content: dict[str, object] = {"key": self.last.key, "step": self.last.step, "flagged": self.last.flagged}
+        found, answer = self.last.found, dict[str, Any]()
+        if isinstance(found, Failure):
+            answer["failure"] = found.to_array()
+        else:
+            content |= {"round": found.round, "scalars": dict(found.scalars), "notes": notes_to_text(found.notes)}
+            answer["array"] = found.arrays
+        arrays = _STATE.to_state(
+            step=self.step,
+            client=self.client,
+            over=self.over or None,
+            reading=None if self.reading is None else self.reading.to_json(),
+            **answer,
+            last=json.dumps(content, default=_plain),
+        )
+        try:
+            write_arrays(private_folder(folder) / STATE, arrays, mode=0o600)
+        except OSError as error:
+            raise DataError("guard.state-unwritable", path=str(folder / STATE), why=error.strerror) from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
 def answer(message: Message, envelope: Envelope, config: NodeConfig) -> tuple[Reply | Failure, Envelope]:
     """What leaves the node for a message: the answer, or a code that tells nothing of the rows.
 
     The last message gets the same answer again, from the file, so that a server may repeat itself.
     """
     own = replace(envelope, name=config.name, settings="")
-    ask = _ask_owner if config.partition is None else _ask_simulated
     with config.locked(), owner_log(config.home, config.log_level):
         try:
             with computing_on(config.device, "the node's config"):
-                last = ask(message, envelope, config)
+                last = _ask(message, envelope, config)
         except Exception as error:  # every error that rows had a say in was caught before
             return _refused(error, config, envelope.session, message), own
     return last.found, replace(own, flagged=last.flagged)
@@ -102,34 +220,38 @@ def _refused(error: Exception, config: NodeConfig, session: str = "", message: M
     return found
 
 
-def _check_form(message: Message, asked: Asked) -> None:
-    """Refuse a message that is none of the protocol's, before a row, a file or the ledger is looked at for it."""
-    check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
+def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
+    """Policy and ledger come first, then what was answered before; only then is the table read.
 
-
-def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
-    """Policy and ledger come first, then what was answered before; only then is the table read."""
+    In a simulation the owners are one, who needs neither policy nor ledger.
+    """
     folder = config.run_folder(envelope.session)
     asked = Asked.from_json(envelope.settings)
-    policy = owners_policy(config)
-    settings = policy.applied(asked.protocol)
-    _check_form(message, asked)
-    account = config.ledger.read(head_needed=True)
+    policy = None if config.partition is not None else owners_policy(config)
+    settings = asked.protocol if policy is None else policy.applied(asked.protocol)
+    # Refuses a message that is none of the protocol's, before a row, a file or the ledger is looked at for it.
+    check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
+    account = None if policy is None else config.ledger.read(head_needed=True)
     before = RunState.load(folder)
-    last = before.last or _answered_in_another_run(settings, message, account, config)
+    last = before.last
+    if last is None and account is not None and most_messages(settings) == 1:
+        # One message is a whole run, and its coordinator repeats the run: the answer to the very same question.
+        run = account.answered(asked_digest(settings, message))
+        last = None if run is None else RunState.load(config.run_folder(run)).last
     if last is not None and last.repeats(message, envelope.step):
         return last
     _check_step(envelope, before, message)
-    asks = asked_digest(settings, message)
-    card_again = message.kind == "card" and account.answered(asks) is not None
-    if not before.client and not card_again and account.unanswered(envelope.session, asks) is None:
-        # The guarded client would refuse, too, but a server must not make the node read its table for nothing.
-        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
-        most = policy.most_questions
-        account.afford(question, budget=policy.epsilon_budget, most=most, most_delta=policy.max_delta)
+    if policy is not None and account is not None and not before.client:
+        _afford(message, envelope, settings, policy, account)
     reading = before.reading if before.client else asked_reading(message)
-    table = _readable(config, reading, private=epsilon_of(settings) > 0.0)
-    client = _guarded(table, asked, policy, envelope.session, config)
+    private = epsilon_of(settings) > 0.0
+    client: GuardedClient | _SimulatedClient
+    table: Table | None = None
+    if policy is None:
+        client = _SimulatedClient(asked, config, reading)
+    else:
+        table = _readable(config, reading, private=private)
+        client = _guarded(table, asked, policy, envelope.session, config)
     if before.client:
         client.restore(before.client)
     counted = client.messages
@@ -137,31 +259,23 @@ def _ask_owner(message: Message, envelope: Envelope, config: NodeConfig) -> Last
     last = LastAnswer(message_key(message), envelope.step, found)
     if isinstance(found, Failure) and client.messages == counted:
         return last  # refused: what was answered before stays
-    state = _after(before, last, client, reading, over=_final(message, asked))
+    # Of the last answer of a run nothing is remembered but itself, as what a server sends may be large.
+    over = message.kind == FINISH or message.kind in asked.protocol.row_values_after or "alone" in message.scalars
+    if isinstance(found, Failure):
+        state = RunState(before.step, client.state(), last, reading)
+    else:
+        state = RunState(last.step, {} if over else client.state(), last, None if over else reading, over)
     state.save(folder)
     # From here on nothing that fails may change what leaves.
     _tried("old runs not forgotten", config.forget_old_runs)
-    if not before.client:
+    if policy is not None and not before.client:
         _tried("copies not looked for", lambda: _log_copies(config))
-    if epsilon_of(settings) > 0.0:
-        _tried("cells not looked at", lambda: log_unread_cells(config, reading))
+    if policy is not None and private:
+        _tried("cells not looked at", lambda: _log_unread_cells(config, reading))
     if not state.over:
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
     return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
-
-
-def _log_copies(config: NodeConfig) -> None:
-    for note in config.copies():
-        LOGGER.warning("%s %s", note.code, note)
-
-
-def _answered_in_another_run(
-    settings: Settings, message: Message, account: Account, config: NodeConfig
-) -> LastAnswer | None:
-    """The answer to the very same question, where one message is a whole run: its coordinator repeats the run."""
-    run = account.answered(asked_digest(settings, message)) if most_messages(settings) == 1 else None
-    return None if run is None else RunState.load(config.run_folder(run)).last
 
 
 def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:
@@ -173,13 +287,18 @@ def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:
         raise ProtocolError("protocols.not-started")
 
 
-def _after(
-    before: RunState, last: LastAnswer, client: ClientProtocol, reading: Reading | None = None, *, over: bool
-) -> RunState:
-    """What is remembered after an answer: of the last one nothing but itself, as what a server sends may be large."""
-    if isinstance(last.found, Failure):
-        return RunState(before.step, client.state(), last, reading)
-    return RunState(last.step, {}, last, over=True) if over else RunState(last.step, client.state(), last, reading)
+def _afford(message: Message, envelope: Envelope, settings: Settings, policy: OwnerPolicy, account: Account) -> None:
+    """Refuse what the guarded client would refuse, too: a server must not make the node read its table for nothing."""
+    asks = asked_digest(settings, message)
+    card_again = message.kind == "card" and account.answered(asks) is not None
+    if not card_again and account.unanswered(envelope.session, asks) is None:
+        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
+        account.afford(question, **policy.limits)
+
+
+def _log_copies(config: NodeConfig) -> None:
+    for note in config.copies():
+        LOGGER.warning("%s %s", note.code, note)
 
 
 def owners_policy(config: NodeConfig) -> OwnerPolicy:
@@ -203,29 +322,23 @@ def _readable(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
 
 
 def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:
-    ledger = config.ledger
+    own: dict[str, Any] = {"policy": policy, "ledger": config.ledger, "run": run, "rules": asked.rules}
     if table is None:
         unreadable = UnusableClient(DataError("guard.table-unreadable"))
-        settings = policy.applied(asked.protocol)
-        return GuardedClient(unreadable, settings, policy=policy, ledger=ledger, run=run, rules=asked.rules)
-    seed = config.secret()
-    return GuardedClient.for_table(
-        table, asked.protocol, policy=policy, ledger=ledger, run=run, seed=seed, rules=asked.rules
-    )
+        return GuardedClient(unreadable, policy.applied(asked.protocol), **own)
+    return GuardedClient.for_table(table, asked.protocol, seed=config.secret(), **own)
 
 
-def _final(message: Message, asked: Asked) -> bool:
-    last = message.kind in asked.protocol.row_values_after or "alone" in message.scalars
-    return message.kind == FINISH or last
-
-
-def _keep_rows(client: GuardedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None) -> None:
-    """Row values and perhaps a report, for the owner alone."""
-    head, drawn = config.ledger.read().head, table if config.report else None
+def _keep_rows(
+    client: GuardedClient | _SimulatedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None
+) -> None:
+    """Row values and perhaps a report, for the owner alone; nobody would look at one of each simulated client."""
+    head = config.ledger.read().head if config.partition is None else None
+    drawn = table if config.report else None
     save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
 
 
-def _with_flags(client: GuardedClient, state: RunState, folder: Path) -> LastAnswer | None:
+def _with_flags(client: GuardedClient | _SimulatedClient, state: RunState, folder: Path) -> LastAnswer | None:
     """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
     flagged = client.flag_count()
     if flagged is None or state.last is None:
@@ -243,45 +356,92 @@ def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | Non
         return None
 
 
-def _ask_simulated(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer:
-    """In a simulation the owners are one, who needs neither policy nor ledger."""
-    folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
-    _check_form(message, asked)
-    before = RunState.load(folder)
-    if before.last is not None and before.last.repeats(message, envelope.step):
-        return before.last
-    _check_step(envelope, before, message)
-    reading = before.reading if before.client else asked_reading(message)
-    secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
-    client: ClientProtocol
-    try:
-        table = simulated_table(config, asked.simulation, reading, private=epsilon_of(asked.protocol) > 0.0)
-        client = asked.protocol.client(table, rules=asked.rules, seed=secret)
-    except Exception as error:
-        client = UnusableClient(error)
-    if before.client:
-        client.restore(before.client)
-    found = Reply(message.round) if message.kind == FINISH else _respond(client, message)
-    last = LastAnswer(message_key(message), envelope.step, found)
-    state = _after(before, last, client, reading, over=_final(message, asked))
-    state.save(folder)
-    _tried("old runs not forgotten", config.forget_old_runs)
-    if state.over:
-        # Nobody would look at a report of each of perhaps a thousand clients.
-        results = config.output / envelope.session
-        _tried(
-            "no row values", lambda: save_rows(client, asked.protocol, asked.rules, config, folder=results, table=None)
-        )
-    return last
+def asked_reading(message: Message) -> Reading | None:
+    """How a message wants columns read; None where it has no schema, and the owner's own guesses are what it is about.
+
+    A run is read as its first message says: of rows that were described by the owner's guesses no later schema makes
+    something else.
+    """
+    if "schema" not in message.scalars:
+        return None
+    return Schema.from_json(str(message.scalars["schema"])).whole_reading
 
 
-def _respond(client: ClientProtocol, message: Message) -> Reply | Failure:
+def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> Table:
+    """The rows of an owner's file, or those that an app loads, as a question wants them read.
+
+    For a ``private`` answer single cells that no table takes do not count, nor does what a column looks like: that
+    would leave. Kinds are then those that were agreed and that the owner's options name. Arrays and a `Table` that an
+    app loads are taken as they are.
+    """
+    from fedbary.data.any_cells import read_any_cells
+    from fedbary.data.files import read
+
+    if config.source is not None:
+        from fedbary.data.objects import as_table, private_table
+
+        label = config.label if config.label != "label" else None  # where nobody names it, a data set may
+        make = private_table if private else as_table
+        table = make(config.source.load(), label=label, options=config.reading, reading=reading)
+    else:
+        assert config.data is not None
+        reader = read_any_cells if private else read
+        table = reader(config.data, config.label, id=config.id, options=config.reading, reading=reading)
+    # Whether rows can be read as a schema says must not be told as if the column were not there.
+    require_readable(table, reading or ())
+    for note in table.notes:
+        if note.code in _LOGGED:
+            why = note.facts.get("why")
+            told = why if isinstance(why, Note) else note
+            log_error(DataError(told.code, **{"where": table.origin, **told.facts}), _LOGGED[note.code])
+    return table
+
+
+def _log_unread_cells(config: NodeConfig, reading: Reading | None) -> None:
+    """Tell the owner's log what a private answer took as missing; the answer was made before."""
     try:
-        return client.answer(message)
-    except Exception as error:
-        log_error(error, "failed")
-        return Failure.of(error).redacted()
+        for _ in own_table(config, reading, private=False).batches():
+            pass  # what is wrong with a stored table is said when it is met
+    except FedbaryError as error:
+        log_error(error, "read as far as it can be")
+
+
+class _SimulatedClient:
+    """A client of a simulation: with the rows that its app loads, or its part of a named data set."""
+
+    messages = 0
+
+    def __init__(self, asked: Asked, config: NodeConfig, reading: Reading | None) -> None:
+        secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
+        self._half: ClientProtocol
+        try:
+            table = simulated_table(config, asked.simulation, reading, private=epsilon_of(asked.protocol) > 0.0)
+            self._half = asked.protocol.client(table, rules=asked.rules, seed=secret)
+        except Exception as error:
+            self._half = UnusableClient(error)
+
+    def respond(self, message: Message) -> Reply | Failure:
+        self.messages += 1
+        try:
+            return self._half.answer(message)
+        except Exception as error:
+            log_error(error, "failed")
+            return Failure.of(error).redacted()
+
+    def answer(self, message: Message) -> Reply:
+        return self._half.answer(message)
+
+    def row_values(self) -> ScoredRows:
+        return self._half.row_values()
+
+    def state(self) -> State:
+        return self._half.state()
+
+    def restore(self, state: State) -> None:
+        self._half.restore(state)
+
+    def flag_count(self) -> int | None:
+        return None  # the server of a simulation sees the flags themselves
 
 
 def simulated_table(
@@ -291,11 +451,43 @@ def simulated_table(
     assert config.partition is not None
     if config.source is not None:
         return own_table(config, reading, private=private)
-    return _partition(json.dumps(dict(simulation), sort_keys=True), config.partition)
+    return partition_table(simulation, config.partition)
 
 
-@lru_cache(maxsize=4)
-def _partition(simulation: str, partition: int) -> Table:
-    from fedbary.guard.simulated_tables import partition_table
+def partition_table(config: Mapping[str, Any], partition: int) -> Table:
+    """The rows of one simulated client.
 
-    return partition_table(json.loads(simulation), partition)
+    ``dataset`` (default digits), ``partition`` (``same``, ``case-1`` … ``case-5``, or ``dirichlet-0.3``), ``clients``,
+    ``rows`` of a client and ``seed``; the test part of the data set is the server's.
+    """
+    clients, rows, seed = (int(config.get(key, usual)) for key, usual in (("clients", 5), ("rows", 100), ("seed", 0)))
+    how = str(config.get("partition", "case-5"))
+    parts = list(_divided(str(config.get("dataset", "digits")), how, clients, rows, seed).values())
+    if not 0 <= partition < len(parts):
+        raise SettingsError("guard.no-such-node", clients=len(parts), number=partition + 1)
+    return parts[partition]
+
+
+def reference_table(config: Mapping[str, Any]) -> Table:
+    """The test part of the data set."""
+    from fedbary.data import datasets
+
+    return datasets.load(str(config.get("dataset", "digits"))).test.replace(origin="reference")
+
+
+@lru_cache(maxsize=2)
+def _divided(dataset: str, how: str, clients: int, rows: int, seed: int) -> dict[str, Table]:
+    from fedbary.data import by_size, datasets, dirichlet, paper_case
+
+    pool = datasets.load(dataset).train
+    kind, _, detail = how.partition("-")
+    if kind == "case" and detail in ("1", "2", "3", "4", "5"):
+        return paper_case(pool, int(detail), clients=clients, rows=rows * clients, seed=seed).clients
+    if kind == "dirichlet":
+        try:
+            return dirichlet(pool, clients, float(detail), rows=rows, seed=seed).clients
+        except ValueError as error:
+            raise SettingsError("guard.partition-lacks-number", name=how) from error
+    if how == "same":
+        return by_size(pool, [rows] * clients, seed=seed).clients
+    raise SettingsError("guard.no-partition", name=how)

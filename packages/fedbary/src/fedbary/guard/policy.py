@@ -1,7 +1,11 @@
-"""`OwnerPolicy`: what a data owner allows, whatever a server asks for; kept in a file that the owner writes."""
+"""`OwnerPolicy`: what a data owner allows, whatever a server asks for; kept in a file that the owner writes.
+
+A question is one run as its owner counts it: how many messages it has, and what one more could reveal.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from dataclasses import dataclass, fields, replace
@@ -10,10 +14,9 @@ from typing import Any, TypeVar
 
 from fedbary.checks import did_you_mean, number, whole
 from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
-from fedbary.guard.questions import delta_of
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
-from fedbary.protocols.messages import Settings
+from fedbary.protocols.messages import Message, Settings
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.protocols.sketch import Sketch
 
@@ -23,6 +26,10 @@ _MOST_EPSILON = 10.0
 # A budget pays for any number of questions with a tiny ε each, all of which a node would have to remember.
 _MOST_UNDER_BUDGET = 100
 _WITH_EPSILON = (Sketch.name, Cards.name)
+# Beside the rounds: describe, moments and start; of cards the card, the model, common weights and flags.
+_INTERPOLATION, _CARDS = 3, 4
+# Everything else in the settings of cards is the server's own business.
+_OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -101,8 +108,26 @@ class OwnerPolicy:
         for key in ("share_flag_counts", "share_numbers", "share_card_with_others", "require_epsilon", "trust_server"):
             if not isinstance(getattr(self, key), bool):
                 raise wrong_parameter(key, "OwnerPolicy", "true or false", getattr(self, key))
-        self._check_protocols()
-        self._check_epsilon()
+        if not isinstance(self.protocols, tuple) or not all(isinstance(name, str) for name in self.protocols):
+            raise wrong_parameter("protocols", "OwnerPolicy", "a list of names", self.protocols)
+        for name in self.protocols:
+            if name not in PROTOCOLS:
+                raise SettingsError("guard.policy-unknown-protocol", name=name, known=", ".join(PROTOCOLS))
+        if self.needs_epsilon:
+            self._check_epsilon()
+
+    def _check_epsilon(self) -> None:
+        if self.epsilon_budget is None and self.max_epsilon is None:
+            raise SettingsError("guard.any-epsilon")
+        for name in self.protocols:
+            if name not in _WITH_EPSILON:
+                raise SettingsError("guard.protocol-without-epsilon", protocol=name, key=self._epsilon_key)
+        if self.share_flag_counts:
+            raise SettingsError("guard.flag-counts-are-exact", key=self._epsilon_key)
+
+    @property
+    def _epsilon_key(self) -> str:
+        return "require_epsilon" if self.require_epsilon else "epsilon_budget"
 
     @property
     def needs_epsilon(self) -> bool:
@@ -115,6 +140,11 @@ class OwnerPolicy:
         if self.max_questions is None:
             return 1 if self.epsilon_budget is None else _MOST_UNDER_BUDGET
         return self.max_questions
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What a ledger holds a question against."""
+        return {"budget": self.epsilon_budget, "most": self.most_questions, "most_delta": self.max_delta}
 
     def most_rounds(self, min_group: int) -> int:
         """Most rounds of `Interpolation` in groups of at least ``min_group`` rows; 0 where groups are single rows."""
@@ -132,15 +162,23 @@ class OwnerPolicy:
             raise PrivacyError("guard.reconstruction")
         if alone := getattr(settings, "only_in_one_process", ""):
             raise PrivacyError("guard.only-in-one-process", setting=alone)
-        self._check_asked_epsilon(name, getattr(settings, "epsilon", None))
+        epsilon = getattr(settings, "epsilon", None)
+        if epsilon is None and self.needs_epsilon:
+            raise PrivacyError("guard.exact-answers", protocol=name, key=self._epsilon_key)
+        limits = {"max_epsilon": self.max_epsilon, "epsilon_budget": self.epsilon_budget}
+        if not self.trust_server and self.max_epsilon is self.epsilon_budget is None:
+            limits["max_epsilon"] = _MOST_EPSILON
+        for limit, most in limits.items():
+            if epsilon is not None and most is not None and epsilon > most:
+                raise PrivacyError("guard.epsilon-too-large", epsilon=epsilon, key=limit)
         if (delta := delta_of(settings)) > self.max_delta:
             raise PrivacyError("guard.delta-too-large", delta=delta, most=self.max_delta)
         if isinstance(settings, Interpolation):
             if not self.trust_server and settings.rounds >= min_group:
                 raise PrivacyError("guard.rounds-solve-rows", rounds=settings.rounds, min_group=min_group)
             if settings.rounds > self.max_rounds:
-                limit = {"field": "rounds", "key": "max_rounds"}
-                raise PrivacyError("guard.beyond-limit", asked=settings.rounds, most=self.max_rounds, **limit)
+                words = {"field": "rounds", "key": "max_rounds"}
+                raise PrivacyError("guard.beyond-limit", asked=settings.rounds, most=self.max_rounds, **words)
 
     def applied(self, settings: AnySettings) -> AnySettings:
         """The settings that the owner's half of the protocol uses: the stricter of the server's and the owner's.
@@ -169,13 +207,6 @@ class OwnerPolicy:
         """The settings of a protocol that tell a server most, of those that the policy allows it to ask for.
 
         ``min_group`` is the server's; default: the policy's.
-
-        Examples
-        --------
-        >>> OwnerPolicy(epsilon_budget=0.5).most_telling("sketch").epsilon
-        0.5
-        >>> OwnerPolicy(protocols=("interpolation",)).most_telling("interpolation").rounds
-        4
         """
         most: dict[str, Any] = {"min_group": self.min_group if min_group is None else min_group}
         if name in _WITH_EPSILON and self.needs_epsilon:
@@ -207,12 +238,10 @@ class OwnerPolicy:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SettingsError("guard.policy-not-toml", file=str(file), why=str(error)) from error
         known = [field.name for field in fields(cls)]
-        for key in values:
-            if key not in known:
-                guess = did_you_mean(key, known)
-                raise SettingsError(
-                    "guard.policy-unknown-key", file=str(file), key=key, guess=guess, known=", ".join(known)
-                )
+        if unknown := [key for key in values if key not in known]:
+            key, keys = unknown[0], ", ".join(known)
+            guess = did_you_mean(key, known)
+            raise SettingsError("guard.policy-unknown-key", file=str(file), key=key, guess=guess, known=keys)
         if isinstance(values.get("protocols"), list):
             values["protocols"] = tuple(values["protocols"])
         try:
@@ -220,46 +249,9 @@ class OwnerPolicy:
         except SettingsError as error:
             if error.code == "settings.parameter":  # a key of the file, and no option of a command
                 facts = error.note.facts
-                raise SettingsError(
-                    "guard.policy-value",
-                    file=str(file),
-                    key=facts["name"],
-                    expected=facts["expected"],
-                    got=facts["got"],
-                ) from error
+                said = {"key": facts["name"], "expected": facts["expected"], "got": facts["got"]}
+                raise SettingsError("guard.policy-value", file=str(file), **said) from error
             raise error.at(f"The policy file '{file}'") from error
-
-    def _check_asked_epsilon(self, name: str, epsilon: float | None) -> None:
-        if epsilon is None:
-            if self.needs_epsilon:
-                key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
-                raise PrivacyError("guard.exact-answers", protocol=name, key=key)
-            return
-        limits = {"max_epsilon": self.max_epsilon, "epsilon_budget": self.epsilon_budget}
-        if not self.trust_server and self.max_epsilon is self.epsilon_budget is None:
-            limits["max_epsilon"] = _MOST_EPSILON
-        for limit, most in limits.items():
-            if most is not None and epsilon > most:
-                raise PrivacyError("guard.epsilon-too-large", epsilon=epsilon, key=limit)
-
-    def _check_protocols(self) -> None:
-        if not isinstance(self.protocols, tuple) or not all(isinstance(name, str) for name in self.protocols):
-            raise wrong_parameter("protocols", "OwnerPolicy", "a list of names", self.protocols)
-        for name in self.protocols:
-            if name not in PROTOCOLS:
-                raise SettingsError("guard.policy-unknown-protocol", name=name, known=", ".join(PROTOCOLS))
-
-    def _check_epsilon(self) -> None:
-        if not self.needs_epsilon:
-            return
-        key = "require_epsilon" if self.require_epsilon else "epsilon_budget"
-        if self.epsilon_budget is None and self.max_epsilon is None:
-            raise SettingsError("guard.any-epsilon")
-        exact = [name for name in self.protocols if name not in _WITH_EPSILON]
-        if exact:
-            raise SettingsError("guard.protocol-without-epsilon", protocol=exact[0], key=key)
-        if self.share_flag_counts:
-            raise SettingsError("guard.flag-counts-are-exact", key=key)
 
 
 _WORDS = {
@@ -308,3 +300,56 @@ _EXAMPLES = {"epsilon_budget": "2.0", "max_epsilon": "1.0", "max_questions": "3"
 def _toml(value: object) -> str:
     """JSON writes booleans, numbers and lists of plain texts as TOML does."""
     return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def most_messages(settings: Settings) -> int:
+    """Most messages of one question: one where an answer says everything, otherwise what an honest run needs."""
+    if isinstance(settings, Interpolation):
+        return settings.rounds + _INTERPOLATION
+    return _CARDS if isinstance(settings, Cards) else 1
+
+
+def epsilon_of(settings: Settings) -> float:
+    """What a question costs; 0 without ε."""
+    return float(getattr(settings, "epsilon", None) or 0.0)
+
+
+def delta_of(settings: Settings) -> float:
+    """The δ of a question; 0 without ε, and where ε needs none."""
+    return float(getattr(settings, "delta", 0.0)) if epsilon_of(settings) else 0.0
+
+
+def tells_nothing(settings: Settings, message: Message) -> bool:
+    """Whether nothing of the rows may leave for a message: what a model of cards says of them, if it stays at home."""
+    silent = isinstance(settings, Cards) and (settings.epsilon is not None or not settings.numbers)
+    return silent and message.kind != "card"
+
+
+def message_key(message: Message) -> str:
+    """What makes a message the same as another one, to the last byte."""
+    return f"{message.kind} {message.round} {message.digest}"
+
+
+def settings_digest(settings: Settings) -> str:
+    """A digest of a protocol and all of its settings."""
+    return hashlib.sha256(f"{type(settings).__name__} {settings!r}".encode()).hexdigest()
+
+
+def asked_digest(settings: Settings, message: Message) -> str:
+    """A digest of what a question asks: its first message, and the settings in force that its answer depends on."""
+    if isinstance(settings, Cards):
+        settings = Cards(**{name: getattr(settings, name) for name in _OF_A_CARD})
+    return hashlib.sha256(json.dumps([settings_digest(settings), message_key(message)]).encode()).hexdigest()
+
+
+REVEALS = {
+    "sketch": "A server can choose its sketch freely. Exact answers are made of the released rows alone, but two of "
+    "them can be subtracted from each other, and a few hundred give all released rows away; with epsilon each costs "
+    "what the ledger says, and no more.",
+    "interpolation": "Averages of at least min_group rows in every round. The rounds of two questions can be solved "
+    "together for single rows, as far as the server can guess each t.",
+    "cards": "A card that left is sent again without a question. One more question is a card of the rows that are "
+    "released now, and what a model of the server's choice says of them. What came since the last card shows as the "
+    "card of those rows, of which there are min_group at least in every class. With epsilon each costs what the "
+    "ledger says.",
+}

@@ -12,7 +12,7 @@ from codes import coded
 from fedbary.data.atomic import write_arrays
 from fedbary.engines.files.message_file import FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import DataError, SettingsError
-from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply, text_array
 from fedbary.valuation.outcome import Status

@@ -13,7 +13,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.data.export import write
 from fedbary.errors import DataError, PrivacyError, SettingsError
-from fedbary.guard.owner_folder import save_owner_view
+from fedbary.guard.owner_files import save_owner_view
 from fedbary.notes import Note
 from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest

@@ -61,8 +61,8 @@ def card(
     from fedbary.engines.local import one_thread
     from fedbary.errors import wrong_parameter
     from fedbary.filling import COMMAND
-    from fedbary.guard.owner_log import LOG
-    from fedbary.guard.what_leaves import as_error
+    from fedbary.guard.guarded_client import as_error
+    from fedbary.guard.owner_files import LOG
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.messages import Failure
     from fedbary.space.schema import Schema

@@ -12,7 +12,7 @@ from fedbary.cli.ui.options import Json
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
-    from fedbary.guard.account import Account, Entry
+    from fedbary.guard.ledger import Account, Entry
     from fedbary.guard.policy import OwnerPolicy
 
 
@@ -83,7 +83,7 @@ def ledger(
 def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
     from decimal import Decimal
 
-    from fedbary.guard.account import FAILURE, QUESTION, REFUSAL, REPLY, RESET
+    from fedbary.guard.ledger import FAILURE, QUESTION, REFUSAL, REPLY, RESET
 
     spent = account.spent()
     budget = None if policy is None else account.budget(policy.epsilon_budget)
@@ -170,7 +170,7 @@ def _when(entry: Entry) -> str:
 
 
 def _what(entry: Entry) -> str:
-    from fedbary.guard.account import ACCEPT, ALLOW, FAILURE, QUESTION, REFUSAL, RESET, TORN
+    from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, QUESTION, REFUSAL, RESET, TORN
 
     if entry.what == QUESTION:
         return f"(question of the {entry.protocol} protocol opened)"

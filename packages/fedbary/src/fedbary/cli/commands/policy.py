@@ -88,7 +88,7 @@ def allow(
     from fedbary.cli.ui.protocol_options import chosen_protocol
     from fedbary.cli.ui.tables import screen
     from fedbary.guard.ledger import Ledger
-    from fedbary.guard.questions import REVEALS
+    from fedbary.guard.policy import REVEALS
     from fedbary.wording import counted
 
     chosen_protocol(protocol, {})

@@ -20,8 +20,7 @@ def rows_by_model(
     from fedbary.data.files import read
     from fedbary.engines.files.message_file import FileKind, MessageFile
     from fedbary.engines.local import one_thread
-    from fedbary.guard.owner_folder import load_owner_view
-    from fedbary.guard.owner_results import save_rows
+    from fedbary.guard.owner_files import load_owner_view, save_rows
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.forms import check_message
     from fedbary.protocols.registry import exchanges_of

@@ -80,7 +80,7 @@ def show_own_results(folder: Path, config: NodeConfig) -> None:
     """Where the owner finds what is its own, and why something is not there."""
     from fedbary.cli.ui.tables import screen
     from fedbary.cli.ui.terminal_text import visible
-    from fedbary.guard.owner_log import LOG
+    from fedbary.guard.owner_files import LOG
 
     console = screen()
     values = "rows.csv" if (folder / "rows.csv").is_file() else "rows.parquet"  # of very many rows there is no CSV

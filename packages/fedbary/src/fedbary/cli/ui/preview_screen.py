@@ -64,8 +64,7 @@ def show_preview(
 
 
 def _show_rehearsed(console: Console, exchange: Rehearsed) -> None:
-    from fedbary.guard.guarded_client import reply_bytes
-    from fedbary.guard.what_leaves import failure
+    from fedbary.guard.guarded_client import failure, reply_bytes
 
     asked = f"The server asks '{one_line(exchange.message.kind)}', round {exchange.message.round}"
     reply = exchange.reply
@@ -109,8 +108,7 @@ def _learned(settings: Settings, with_reference: bool) -> tuple[tuple[str, ...],
 
 def for_programs(settings: Settings, found: list[Rehearsed]) -> dict[str, Any]:
     """The same for `write_json`."""
-    from fedbary.guard.guarded_client import reply_bytes
-    from fedbary.guard.what_leaves import failure
+    from fedbary.guard.guarded_client import failure, reply_bytes
 
     exchanges = []
     for exchange in found:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def load_result(folder: Path) -> Valuation:
     """A result of `fedbary value`, or what a node of a federation wrote for its owner."""
-    from fedbary.guard.owner_folder import is_owner_folder, load_owner_view
+    from fedbary.guard.owner_files import is_owner_folder, load_owner_view
     from fedbary.valuation.result import Valuation
 
     return load_owner_view(folder) if is_owner_folder(folder) else Valuation.load(folder)

@@ -51,7 +51,7 @@ class SentFiles:
 
     def of_study(self, *, reference: Path | None, wait: bool, progress: Listener | None) -> Valuation:
         """Value who has answered; a study of several rounds goes on, and waits for everybody if it is told to."""
-        from fedbary.guard.questions import most_messages
+        from fedbary.guard.policy import most_messages
 
         assert self.study is not None
         study = Study.load(self.study)

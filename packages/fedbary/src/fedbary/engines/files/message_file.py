@@ -26,7 +26,7 @@ from fedbary.engines.packed import (
     unpacked_reply,
 )
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
-from fedbary.guard.envelope import Envelope
+from fedbary.guard.node import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.client import card_of, card_reply

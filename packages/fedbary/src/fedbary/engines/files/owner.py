@@ -17,10 +17,9 @@ from fedbary.engines.files.message_file import FileKind, MessageFile
 from fedbary.engines.packed import packed_reply
 from fedbary.errors import ProtocolError
 from fedbary.guard import node
-from fedbary.guard.envelope import Envelope
 from fedbary.guard.guarded_client import reply_digest
+from fedbary.guard.node import Envelope, asked_reading, own_table
 from fedbary.guard.node_config import NodeConfig
-from fedbary.guard.own_table import asked_reading, own_table
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.space.options import Task
