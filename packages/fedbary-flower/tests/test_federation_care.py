@@ -11,9 +11,9 @@ from cryptography import x509
 
 from codes import coded
 from fedbary.cli import main
-from fedbary.deploy.engines import network, opened
+from fedbary.deploy.network import network, opened
 from fedbary.deploy.plan import Plan, read_plan
-from fedbary.deploy.run_keys import RUN_KEYS, typed_settings
+from fedbary.deploy.runs import RUN_KEYS, typed_settings
 from fedbary.errors import DataError, SettingsError
 from fedbary_flower import inspection
 from fedbary_flower import network as flower

@@ -9,8 +9,8 @@ import pytest
 import fedbary as fb
 from fedbary.cli import main
 from fedbary.cli.ui.written_result import written_files
-from fedbary.deploy import submitted
-from fedbary.deploy.engines import Standing
+from fedbary.deploy import runs
+from fedbary.deploy.network import Standing
 from fedbary.deploy.plan import Plan
 from fedbary.engines.coordinator import RunOutcome, RunStatus
 from fedbary.engines.events import Event, EventLog
@@ -42,7 +42,7 @@ def federation(tmp_path, monkeypatch):
 
     monkeypatch.setattr(flower, "standing", lambda folder, number: made["standing"])
     monkeypatch.setattr(flower, "stop", lambda folder, number: made["stopped"].append(number) is None)
-    monkeypatch.setattr(submitted, "_ASK_EVERY", 0.0)
+    monkeypatch.setattr(runs, "_ASK_EVERY", 0.0)
     monkeypatch.setenv("FEDBARY_NO_BROWSER", "1")
     monkeypatch.setenv("COLUMNS", "250")
     made |= {"run": run, "folder": folder}

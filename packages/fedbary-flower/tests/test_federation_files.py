@@ -250,7 +250,7 @@ def test_every_command_has_an_example(command, capsys):
 
 
 def test_without_flower_the_extra_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
+    monkeypatch.setattr("fedbary.deploy.network.NETWORKS", {})
     assert main(["federation", "init", str(tmp_path / "fed"), "--nodes", "a"]) == 2
     assert capsys.readouterr().err == (
         "error: a federation over flower needs the package fedbary-flower, which is not installed: "

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from codes import coded
-from fedbary.deploy.engines import network
+from fedbary.deploy.network import network
 from fedbary.deploy.plan import Plan, read_plan
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard.policy import OwnerPolicy

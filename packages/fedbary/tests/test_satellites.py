@@ -9,7 +9,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary import satellites
-from fedbary.deploy.engines import network
+from fedbary.deploy.network import network
 from fedbary.deploy.plan import Plan
 from fedbary.errors import SettingsError
 
@@ -25,7 +25,7 @@ def alone(monkeypatch):
 
     monkeypatch.setattr(satellites, "find_spec", lambda name: None if name in satellites.EXTRAS else name)
     monkeypatch.setattr(satellites, "import_module", absent)
-    monkeypatch.setattr("fedbary.deploy.engines.NETWORKS", {})
+    monkeypatch.setattr("fedbary.deploy.network.NETWORKS", {})
 
 
 @pytest.mark.parametrize("name", ["boost", "compare_clients", "TrainingLog"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from fedbary.deploy.run_keys import RUN_KEYS, Scalar
+from fedbary.deploy.runs import RUN_KEYS
+from fedbary.protocols.messages import Scalar
 
 _APP = """\
 # FedBary as a Flower app; both sides of it come with the package: flwr run . --run-config 'protocol="cards"'

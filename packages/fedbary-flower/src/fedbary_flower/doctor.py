@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from fedbary.deploy.findings import Finding, package_finding
+from fedbary.deploy.network import Finding, package_finding
 from fedbary_flower.scripts import ENVIRONMENT
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from fedbary.deploy.findings import Finding, package_finding
+from fedbary.deploy.network import Finding, package_finding
 from fedbary.deploy.plan import Plan, is_ip
 from fedbary_flower.scripts import CONNECTION
 

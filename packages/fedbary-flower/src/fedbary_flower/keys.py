@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from fedbary.deploy.folder import PUBLIC, SECRET, put
-from fedbary.deploy.plan import Plan
+from fedbary.deploy.plan import PUBLIC, SECRET, Plan, put
 from fedbary.errors import DataError
 from fedbary_flower.certificates import authority_certificate, key_pair, pem, read_authority, server_certificate
 from fedbary_flower.control import NoAnswer, environment, flwr

@@ -1,4 +1,4 @@
-"""Flower as the network of a federation: what `fedbary.deploy.engines.Network` asks for."""
+"""Flower as the network of a federation: what `fedbary.deploy.network.Network` asks for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from fedbary.deploy.engines import Standing, Step
+from fedbary.deploy.network import Standing, Step
 from fedbary.deploy.plan import Plan
-from fedbary.deploy.run_keys import Scalar
 from fedbary.errors import DataError, SettingsError
+from fedbary.protocols.messages import Scalar
 from fedbary_flower.app_project import run_config_text
 from fedbary_flower.control import NoAnswer, flwr, last_words
 from fedbary_flower.inspection import findings

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fedbary.deploy import folder
-from fedbary.deploy.plan import Plan
+from fedbary.deploy.plan import Plan, from_template
 
 # Flower's programs do not call home, and install nothing.
 ENVIRONMENT = {
@@ -25,7 +24,7 @@ def filled(template: str, plan: Plan, target: Path, node: str = "") -> str:
         "connection": CONNECTION,
         "ca": json.dumps(str(target / "ca" / "ca.crt"), ensure_ascii=False),
     }
-    return folder.filled(template, plan, node, flower)
+    return from_template(template, plan, node, flower)
 
 
 CONFIG = """\

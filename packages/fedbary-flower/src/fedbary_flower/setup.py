@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, File, new_folder, put
-from fedbary.deploy.plan import SETTINGS, Plan, plan_text
+from fedbary.deploy.plan import PROGRAM, PUBLIC, SECRET, SETTINGS, File, Plan, new_folder, plan_text, put
 from fedbary_flower import scripts
 from fedbary_flower.app_project import app_project
 from fedbary_flower.certificates import authority, key_pair, pem, server_certificate

@@ -9,8 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from fedbary.deploy.folder import expiry
-from fedbary.deploy.plan import Plan, read_plan
+from fedbary.deploy.plan import Plan, expiry, read_plan
 from fedbary_flower.control import NoAnswer, flwr
 from fedbary_flower.scripts import CONNECTION
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedbary.deploy.findings import Finding, package_finding, version
+from fedbary.deploy.network import Finding, package_finding, version
 
 # pyDVL 0.10 declares numpy<2 although it runs with numpy 2.
 _PYDVL, _PYDVL_COMMAND = "pyDVL", "pip install --no-deps pyDVL==0.10.0"

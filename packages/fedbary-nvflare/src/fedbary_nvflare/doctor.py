@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedbary.deploy.findings import Finding, package_finding
+from fedbary.deploy.network import Finding, package_finding
 
 
 def findings() -> list[Finding]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fedbary.deploy.run_keys import Scalar
+from fedbary.protocols.messages import Scalar
 from fedbary_nvflare.job import recipe
 
 _NAME = "fedbary"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbary.data.atomic import private_folder
-from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, put
-from fedbary.deploy.plan import Plan
+from fedbary.deploy.plan import PROGRAM, PUBLIC, SECRET, Plan, put
 from fedbary.errors import DataError, SettingsError
 from fedbary_nvflare.job import CLOSED_SITE, SERVER_CLASSES, SITE_CLASSES
 

@@ -1,4 +1,4 @@
-"""NVIDIA FLARE as the network of a federation: what `fedbary.deploy.engines.Network` asks for."""
+"""NVIDIA FLARE as the network of a federation: what `fedbary.deploy.network.Network` asks for."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from fedbary.deploy.engines import Standing, Step
-from fedbary.deploy.findings import Finding, package_finding
-from fedbary.deploy.folder import expiry
-from fedbary.deploy.plan import Plan, read_plan
-from fedbary.deploy.run_keys import RUN_KEYS, Scalar
+from fedbary.deploy.network import Finding, Standing, Step, package_finding
+from fedbary.deploy.plan import Plan, expiry, read_plan
+from fedbary.deploy.runs import RUN_KEYS
 from fedbary.engines.coordinator import RunConfig
 from fedbary.errors import DataError, SettingsError
+from fedbary.protocols.messages import Scalar
 from fedbary_nvflare.control import NoAnswer, flare
 from fedbary_nvflare.setup import add_nodes, create, rotate
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedbary.deploy.run_keys import Scalar
+from fedbary.protocols.messages import Scalar
 from fedbary.wording import as_plain
 from fedbary_nvflare.control import NoAnswer
 from fedbary_nvflare.kits import ADMIN

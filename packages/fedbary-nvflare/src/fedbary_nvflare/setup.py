@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import whitespace
 
-from fedbary.deploy.folder import PROGRAM, PUBLIC, SECRET, filled, new_folder, put
-from fedbary.deploy.plan import SETTINGS, Plan, plan_text
+from fedbary.deploy.plan import PROGRAM, PUBLIC, SECRET, SETTINGS, Plan, from_template, new_folder, plan_text, put
 from fedbary.errors import DataError, SettingsError
 from fedbary_nvflare import texts
 
@@ -91,7 +90,7 @@ def _workshop(folder: Path) -> Path:
 
 
 def _write_server(root: Path, plan: Plan) -> None:
-    put(root / "server" / "server.sh", filled(texts.SERVER, plan), PROGRAM)
+    put(root / "server" / "server.sh", from_template(texts.SERVER, plan), PROGRAM)
 
 
 def _write_owner_files(root: Path, plan: Plan, name: str) -> None:
@@ -100,11 +99,11 @@ def _write_owner_files(root: Path, plan: Plan, name: str) -> None:
     from fedbary_nvflare.site_config import FILE
 
     kit = root / "nodes" / name
-    put(kit / "local" / FILE, filled(texts.SITE_CONFIG, plan, name), SECRET)
+    put(kit / "local" / FILE, from_template(texts.SITE_CONFIG, plan, name), SECRET)
     put(kit / "local" / "policy.toml", OwnerPolicy().to_toml(), SECRET)
-    put(kit / "README.md", filled(texts.SITE_README, plan, name), PUBLIC)
+    put(kit / "README.md", from_template(texts.SITE_README, plan, name), PUBLIC)
 
 
 def _write_plan(root: Path, plan: Plan) -> None:
-    put(root / "README.md", filled(texts.README, plan), PUBLIC)
+    put(root / "README.md", from_template(texts.README, plan), PUBLIC)
     put(root / SETTINGS, plan_text(plan), PUBLIC)

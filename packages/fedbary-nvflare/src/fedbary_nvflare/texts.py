@@ -1,4 +1,4 @@
-"""The texts and the script of a federation on FLARE, as templates for `fedbary.deploy.folder.filled`."""
+"""The texts and the script of a federation on FLARE, as templates for `fedbary.deploy.plan.from_template`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from fedbary.engines.session import run_session
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError, as_note, wrong_parameter
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.messages import Settings
+from fedbary.protocols.messages import Scalar, Settings
 from fedbary.protocols.registry import DEFAULT, protocol_named
 from fedbary.space.options import Space
 from fedbary.strict_json import read_json
@@ -161,10 +161,28 @@ def _outcome_of(content: Mapping[str, Any]) -> RunOutcome:
 
 
 _SPACE, _SIMULATED = "space-", ("dataset", "partition", "clients", "rows")
-_OWN = (
-    "protocol", "reference", "label", "id", "output", "resume", "seed", "nodes", "num-nodes", "min-nodes",
-    "join-deadline", "settle", "timeout", "retries", "poll", "fdr", "rule", "require-card", "train-rounds",
-)  # fmt: skip
+# The keys of a run config that are of no protocol, with their defaults.
+OWN_KEYS: Mapping[str, Scalar] = {
+    "protocol": "",
+    "reference": "",
+    "label": "label",
+    "id": "",
+    "output": "fedbary-out",
+    "resume": False,
+    "seed": 0,
+    "nodes": "",
+    "num-nodes": 0,
+    "min-nodes": 0,
+    "join-deadline": 120.0,
+    "settle": 3.0,
+    "timeout": 600.0,
+    "retries": 1,
+    "poll": 0.2,
+    "fdr": 0.1,
+    "rule": "bh",
+    "require-card": False,
+    "train-rounds": 0,
+}
 _OWNER = "the run config"
 
 
@@ -191,38 +209,37 @@ class RunConfig:
     def of(cls, config: Mapping[str, Any]) -> RunConfig:
         """Read a run config; an empty text stands for a setting's default."""
         given = {key: value for key, value in config.items() if value != ""}
+        own = {**OWN_KEYS, **given}
         simulation = {key: given[key] for key in _SIMULATED if key in given}
-        reference = given.get("reference")
         name = str(given.get("protocol", DEFAULT))
         settings = protocol_named(name)
         known = {field.name.replace("_", "-") for field in fields(settings)}  # type: ignore[arg-type]
         for key in given:
-            if key not in (*_OWN, *_SIMULATED, *known) and not key.startswith(_SPACE):
+            if key not in (*OWN_KEYS, *_SIMULATED, *known) and not key.startswith(_SPACE):
                 raise SettingsError("engines.unknown-run-config", key=key, owner=f"the {name} protocol")
         protocol = settings(**{key.replace("-", "_"): given[key] for key in given if key in known})
-        seed = whole(given.get("seed", 0), "seed", _OWNER, least=0)
+        seed = whole(own["seed"], "seed", _OWNER, least=0)
         if simulation:
             simulation |= {"seed": seed, "run_seed": seed}
-        rules = RowRules(**{key: given[key] for key in ("fdr", "rule") if key in given})
         return cls(
             protocol=protocol,
-            rules=rules,
+            rules=RowRules(**{key: given[key] for key in ("fdr", "rule") if key in given}),
             simulation=simulation,
             space=protocol.space(_space(given)),
             seed=seed,
-            reference=None if reference is None else Path(str(reference)),
-            label=str(given.get("label", "label")),
-            id=None if "id" not in given else str(given["id"]),
+            reference=Path(str(own["reference"])) if own["reference"] else None,
+            label=str(own["label"]),
+            id=str(own["id"]) if own["id"] else None,
             output=output_folder(config),
-            resume=bool(given.get("resume", False)),
-            attendance=_attendance(given),
+            resume=bool(own["resume"]),
+            attendance=_attendance(own),
             patience=Patience(
-                number(given.get("timeout", 600.0), "timeout", _OWNER),
-                number(given.get("poll", 0.2), "poll", _OWNER),
-                whole(given.get("retries", 1), "retries", _OWNER, least=0),
+                number(own["timeout"], "timeout", _OWNER),
+                number(own["poll"], "poll", _OWNER),
+                whole(own["retries"], "retries", _OWNER, least=0),
             ),
-            require_card=bool(given.get("require-card", False)),
-            train_rounds=whole(given.get("train-rounds", 0), "train-rounds", _OWNER, least=0),
+            require_card=bool(own["require-card"]),
+            train_rounds=whole(own["train-rounds"], "train-rounds", _OWNER, least=0),
         )
 
 

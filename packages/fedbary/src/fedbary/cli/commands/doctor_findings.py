@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import util
 from importlib.metadata import entry_points
 
-from fedbary.deploy.findings import Finding, package_finding, requirements, unmet, version
+from fedbary.deploy.network import Finding, package_finding, requirements, unmet, version
 from fedbary.satellites import EXTRAS, is_missing
 
 _LEAST_PYTHON = (3, 11)

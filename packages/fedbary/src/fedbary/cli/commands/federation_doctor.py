@@ -20,7 +20,7 @@ def doctor(folder: Folder, *, json: Json = False) -> None:
     from fedbary.cli.ui.findings import report_findings
     from fedbary.cli.ui.next_steps import run_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import opened
+    from fedbary.deploy.network import opened
 
     place, plan, net = opened(folder)
     found = net.status(place)

@@ -11,11 +11,11 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.session import program
-from fedbary.deploy.findings import Finding
+from fedbary.deploy.network import Finding
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
-    from fedbary.deploy.engines import Network
+    from fedbary.deploy.network import Network
     from fedbary.deploy.plan import Plan
 
 _SOON = 30

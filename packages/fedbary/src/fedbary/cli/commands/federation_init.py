@@ -41,7 +41,7 @@ def init(
     """
     from fedbary.cli.ui.next_steps import run_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import network
+    from fedbary.deploy.network import network
     from fedbary.deploy.plan import Plan
     from fedbary.wording import counted
 

@@ -24,7 +24,7 @@ def add_node(
 
     from fedbary.cli.ui.next_steps import run_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import opened
+    from fedbary.deploy.network import opened
     from fedbary.wording import counted
 
     place, plan, net = opened(folder)
@@ -65,7 +65,7 @@ def rotate_keys(
     """
     from fedbary.cli.ui.next_steps import doctor_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import opened
+    from fedbary.deploy.network import opened
 
     place, plan, net = opened(folder)
     for name in nodes or ():

@@ -21,7 +21,7 @@ from fedbary.valuation.rows import RowRules
 
 if TYPE_CHECKING:
     from fedbary.deploy.plan import Plan
-    from fedbary.deploy.run_keys import Scalar
+    from fedbary.protocols.messages import Scalar
 
 _RUN = "The run"
 _FILES = ("reference", "schema")  # files on the server, which may be typed as seen from here
@@ -91,9 +91,8 @@ def run(
     from fedbary.cli.ui.federated_run import BAD_INPUT, follow_to_the_end, missing_steps
     from fedbary.cli.ui.next_steps import again_step, doctor_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import opened
-    from fedbary.deploy.run_keys import typed_settings
-    from fedbary.deploy.submitted import SubmittedRun
+    from fedbary.deploy.network import opened
+    from fedbary.deploy.runs import SubmittedRun, typed_settings
     from fedbary.engines.coordinator import RunConfig, RunStatus
     from fedbary.engines.live import Watched
     from fedbary.valuation.storage import check_output

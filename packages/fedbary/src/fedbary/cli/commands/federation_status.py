@@ -25,7 +25,7 @@ def status(folder: Folder, *, json: Json = False) -> None:
     """Say when the certificates end, whether the server answers, and which nodes are registered and online."""
     from fedbary.cli.ui.next_steps import run_step, show_steps
     from fedbary.cli.ui.tables import screen
-    from fedbary.deploy.engines import opened
+    from fedbary.deploy.network import opened
 
     place, plan, net = opened(folder)
     found = net.status(place)

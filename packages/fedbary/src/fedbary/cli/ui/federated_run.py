@@ -15,9 +15,9 @@ from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
-    from fedbary.deploy.engines import Network, Step
+    from fedbary.deploy.network import Network, Step
     from fedbary.deploy.plan import Plan
-    from fedbary.deploy.submitted import SubmittedRun
+    from fedbary.deploy.runs import SubmittedRun
     from fedbary.engines.coordinator import RunOutcome
     from fedbary.engines.live import Watched
 

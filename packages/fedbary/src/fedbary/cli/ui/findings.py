@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from fedbary.deploy.findings import Finding
+from fedbary.deploy.network import Finding
 
 _STYLES = {"ok": "green", "missing": "yellow", "problem": "red"}
 

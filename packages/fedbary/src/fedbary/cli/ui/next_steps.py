@@ -12,12 +12,12 @@ from fedbary.cli.ui.session import program, session
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fedbary.deploy.engines import Step
+    from fedbary.deploy.network import Step
 
 
 def run_step(folder: Path) -> Step:
     """A run, once all else is done."""
-    from fedbary.deploy.engines import Step
+    from fedbary.deploy.network import Step
 
     command = f"{program()} federation run {quote(str(folder))} --reference FILE --label COLUMN"
     return Step(command, "to value the nodes; without --reference and --label, among each other")
@@ -25,14 +25,14 @@ def run_step(folder: Path) -> Step:
 
 def doctor_step(folder: Path) -> Step:
     """A look at everything."""
-    from fedbary.deploy.engines import Step
+    from fedbary.deploy.network import Step
 
     return Step(f"{program()} federation doctor {quote(str(folder))}", "to see what is missing")
 
 
 def again_step() -> Step:
     """The command that was typed, for a run that nothing but its settings or an owner's policy has stopped."""
-    from fedbary.deploy.engines import Step
+    from fedbary.deploy.network import Step
 
     return Step(session().typed_command(), "once that is mended or allowed")
 

@@ -1,16 +1,74 @@
-"""`SubmittedRun`: a run that was handed to a federation's server, until it is known how it ended."""
+"""Runs of a federation: what is typed as the values of a run config, and a run until it is known how it ended."""
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbary.engines.coordinator import RunOutcome, read_outcome
+from fedbary.checks import did_you_mean
+from fedbary.engines.coordinator import OWN_KEYS, RunOutcome, read_outcome
+from fedbary.errors import SettingsError
+from fedbary.protocols.messages import Scalar
+from fedbary.protocols.registry import PROTOCOLS
+from fedbary.space.options import Space
 
 if TYPE_CHECKING:
-    from fedbary.deploy.engines import Network, Standing
+    from fedbary.deploy.network import Network, Standing
+
+_OF_PROTOCOLS = [field.name for settings in PROTOCOLS.values() for field in fields(settings)]  # type: ignore[arg-type]
+_OF_SPACE = [f"space-{field.name}" for field in fields(Space)]
+# Empty: the protocol's own default.
+RUN_KEYS: Mapping[str, Scalar] = {
+    **OWN_KEYS,
+    **dict.fromkeys((name.replace("_", "-") for name in [*_OF_PROTOCOLS, *_OF_SPACE]), ""),
+}
+
+
+def typed_settings(typed: Iterable[str], known: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Settings that were typed as ``key=value``, each of its default's type; unknown keys are refused."""
+    found: dict[str, Scalar] = {}
+    for one in typed:
+        key, equals, value = one.partition("=")
+        key = key.strip()
+        if not equals:
+            raise SettingsError("deploy.not-a-setting", typed=one)
+        if key not in known:
+            raise SettingsError("deploy.unknown-setting", key=key, guess=did_you_mean(key, known))
+        found[key] = _value(key, value.strip(), known[key])
+    return found
+
+
+def _value(key: str, text: str, default: Scalar) -> Scalar:
+    if isinstance(default, str) and default:
+        return text
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+    except (KeyError, ValueError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
+        raise SettingsError("deploy.setting-value", key=key, value=text, kind=kind) from None
+    return _guessed(text)
+
+
+def _guessed(text: str) -> Scalar:
+    """The protocol knows what it wants: a number where the text is one."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else text
+    return text
+
 
 _ASK_EVERY = 5.0  # seconds: the network is asked by a program of its own, which takes a second or two
 _MOST_UNKNOWN = 6
