@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.space.encode import encode_column
 
 FORMATS = {
     "table.csv": lambda frame, path: frame.to_csv(path, index=False),
@@ -163,5 +162,5 @@ def test_a_shift_of_all_dates_changes_nothing_in_their_own_coordinate(days):
     for one in (frame, shifted):
         table = fb.Table.from_frame(one, "diagnosis")
         column = next(column for column in fb.fit_schema(table).columns if column.name == "admitted")
-        places.append(encode_column(table, column, "indicate"))
+        places.append(column.encode(table.columns[column.name]))
     np.testing.assert_allclose(places[0], places[1], rtol=0.0, atol=1e-9)

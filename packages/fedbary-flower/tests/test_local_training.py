@@ -11,7 +11,7 @@ from codes import coded
 from fedbary.errors import DataError, FedbaryError, ProtocolError
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.node_config import NodeConfig
-from fedbary.space.points import features
+from fedbary.space.encode import features
 from fedbary_flower.local_training import model_shape, trained
 
 

@@ -20,8 +20,8 @@ from fedbary.guard.node import own_table, owners_policy, simulated_table
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import log_error, owner_log
 from fedbary.protocols.messages import Failure, Message
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names, class_positions
-from fedbary.space.points import features
 from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.guard.guarded_client import refusal
 from fedbary.guard.node import reference_table
 from fedbary.guard.node_config import NodeConfig
-from fedbary.space.points import features
+from fedbary.space.encode import features
 from fedbary_flower.local_training import accuracy, model_shape, trained
 from fedbary_flower.selected_nodes import SelectedNodes
 

@@ -68,7 +68,7 @@ _HOMES = {
     "moved": "fedbary.valuation.cleaning",
     "partitions": "fedbary.data",
     "plots": "fedbary.views",
-    "public_schema": "fedbary.space.public_schema",
+    "public_schema": "fedbary.space.fit",
     "read": "fedbary.data.files",
     "read_clients": "fedbary.data.files",
     "solve": "fedbary.transport.solve",
@@ -176,10 +176,9 @@ if TYPE_CHECKING:
     from fedbary.protocols.cards import Cards
     from fedbary.protocols.interpolation import Interpolation
     from fedbary.protocols.sketch import Sketch
-    from fedbary.space.fit import fit_schema
+    from fedbary.space.fit import fit_schema, public_schema
     from fedbary.space.options import Space
     from fedbary.space.points import Points, embed
-    from fedbary.space.public_schema import public_schema
     from fedbary.space.schema import Schema
     from fedbary.transport.cloud import Cloud
     from fedbary.transport.solve import Target, solve

@@ -122,7 +122,7 @@ def test_several_rounds_with_named_clients(fedbary, answer, owners):
 
 def test_private_cards_by_questions_and_by_hand(fedbary, answer, owners):
     pytest.importorskip("dp_accounting")
-    from fedbary.space.public_schema import public_schema
+    from fedbary.space.fit import public_schema
 
     public_schema(fb.read("reference.csv", "ill", id="id")).save("schema.json")
     asked = ("--protocol", "cards", "--epsilon", 8, "--schema", "schema.json", "--label", "ill")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.space.public_schema import public_schema
+from fedbary.space.fit import public_schema
 
 pytest_plugins = ["cli_fixtures"]
 

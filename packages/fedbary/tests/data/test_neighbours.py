@@ -22,8 +22,7 @@ from fedbary.data.any_cells import read_any_cells
 from fedbary.data.categories import category_name
 from fedbary.data.objects import private_table
 from fedbary.data.reading import ColumnReading, Reading
-from fedbary.space.public_points import public_codes, public_points
-from fedbary.space.row_points import row_points
+from fedbary.space.encode import public_codes, public_points, row_points
 
 LARGE = 2**53 + 1  # as a float it is another number
 READING = Reading(

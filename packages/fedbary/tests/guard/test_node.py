@@ -29,7 +29,7 @@ from fedbary.guard.owner_files import log_error, owner_log
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.space.row_points import row_points
+from fedbary.space.encode import row_points
 from fedbary.valuation.rows import RowRules
 
 

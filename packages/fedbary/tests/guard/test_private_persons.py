@@ -14,7 +14,7 @@ from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import LOG
 from fedbary.protocols.cards.client import CardsClient, card_of
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.space.public_schema import public_schema
+from fedbary.space.fit import public_schema
 from fedbary.valuation.rows import RowRules
 
 PEOPLE, EACH = 40, 3

@@ -15,7 +15,7 @@ from fedbary.protocols.cards.checks import check_card
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.private_card import private_card
-from fedbary.space.public_schema import public_schema
+from fedbary.space.fit import public_schema
 from guarded_cards import guarded_card
 
 

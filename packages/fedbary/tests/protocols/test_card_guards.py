@@ -12,7 +12,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.space.k_anonymous import winsorised
+from fedbary.space.row_identity import winsorised
 from guarded_cards import guarded_card
 
 ROWS = 200

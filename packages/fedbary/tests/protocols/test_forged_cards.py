@@ -11,8 +11,8 @@ from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.models import Models
 from fedbary.protocols.cards.placing import MOST_CLASSES, MOST_LEVELS, agreed_schema
 from fedbary.protocols.cards.private_card import private_card
+from fedbary.space.fit import public_schema
 from fedbary.space.options import Space
-from fedbary.space.public_schema import public_schema
 
 
 def table(seed, rows=200):

@@ -23,8 +23,8 @@ from fedbary.protocols.cards.private_card import (
     whole_sums,
     with_noise,
 )
-from fedbary.space.public_points import public_codes, public_points, public_width
-from fedbary.space.public_schema import public_schema
+from fedbary.space.encode import public_codes, public_points, public_width
+from fedbary.space.fit import public_schema
 from fedbary.valuation.verdict import Advice
 
 pytest.importorskip("dp_accounting")

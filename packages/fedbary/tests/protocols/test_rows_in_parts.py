@@ -11,8 +11,8 @@ from fedbary.errors import SchemaError
 from fedbary.judging import judge as judging
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.judged_table import judge_of
-from fedbary.space.parts import encoded_parts
-from fedbary.space.stored_points import CloudMaker, StoredPoints
+from fedbary.space.points import CloudFold, StoredPoints
+from fedbary.space.walk import walk
 from fedbary.valuation.rows import RowRules
 
 
@@ -87,10 +87,9 @@ def test_points_in_parts_are_the_points(in_parts, labels):
     schema = fb.fit_schema(people(200, 0), fb.Space(labels=labels))
     whole = fb.embed(table, schema)
     in_parts(64)
-    maker = CloudMaker(table, schema)
-    for part in encoded_parts(table, schema):
-        maker.add(part)
-    stored = maker.made()
+    fold = CloudFold(schema)
+    walk(table, schema, fold)
+    stored = fold.done()
     assert isinstance(stored, StoredPoints)
     assert (stored.rows, stored.distinct) == (whole.rows, whole.distinct) == (375, 300)
     points = np.concatenate(list(stored.chunks()))
@@ -104,7 +103,7 @@ def test_what_a_part_refuses_is_said_of_all_rows(in_parts):
     lacking = whole.replace(columns={"age": np.where(np.arange(100) % 10 == 9, np.nan, np.arange(100.0))})
     in_parts(30)
     with pytest.raises(SchemaError, check=coded("schema.missing-values")) as caught:
-        list(encoded_parts(lacking, schema))
+        walk(lacking, schema)
     facts = {**caught.value.private, **caught.value.public}
     assert (facts["count"], facts["rows"]) == (10, 100)
 

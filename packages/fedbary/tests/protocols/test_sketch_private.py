@@ -18,9 +18,10 @@ from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
 from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.points import cells_of_a_row
-from fedbary.space.row_points import row_points
-from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
+from fedbary.space.columns import BlockSpec, CategorySpec, NumberSpec
+from fedbary.space.encode import row_points
+from fedbary.space.labels import LabelSpec
+from fedbary.space.schema import Projection, Schema
 from fedbary.transport.solve import cost_matrix
 from fedbary.valuation.rows import RowRules
 
@@ -62,9 +63,9 @@ def questions(draw):
 
     scales = tuple(draw(st.lists(st.sampled_from([1.0, 1e-100, 1e100, 3.0, 1e-304]), min_size=3, max_size=3)))
     columns = (
-        ColumnSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
-        ColumnSpec("c", "categorical", categories=("a", "1", "other")[: draw(st.integers(0, 3))]),
-        ColumnSpec("x", "block", 2, *(tuple(numbers(2).tolist()), scales[1:], (), tuple(numbers(2).tolist()))),
+        NumberSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
+        CategorySpec("c", categories=("a", "1", "other")[: draw(st.integers(0, 3))]),
+        BlockSpec("x", "block", 2, *(tuple(numbers(2).tolist()), scales[1:], (), tuple(numbers(2).tolist()))),
     )
     columns = tuple(replace(one, absence=float(abs(numbers(1)[0])), may_lack=draw(st.booleans())) for one in columns)
     width = sum(one.coordinates for one in columns)
@@ -113,12 +114,12 @@ def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(ques
     assert abs(one.transport - two.transport) <= GRID * units_per_row(len(rows))
     assert abs(one.counts.doubted - two.counts.doubted) <= 1
     assert abs(one.counts.odd - two.counts.odd) <= 1
-    assert abs(one.counts.missing - two.counts.missing) <= cells_of_a_row(schema)
+    assert abs(one.counts.missing - two.counts.missing) <= schema.cells
 
 
 def test_the_bounds_are_tight():
     schema = Schema(
-        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
+        (NumberSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
         LabelSpec("label", "classes", "onehot", weight=0.0),
     )
     sketch = SketchPoints(np.zeros((1, 2)), np.ones(1), np.zeros(1), 4.0)
@@ -198,14 +199,14 @@ def rows_with(**cells):
 
 LOUD = 1.797e308
 LABEL = LabelSpec("label", "classes", "onehot", weight=0.0)
-INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
+INCOME = NumberSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
 QUESTIONS = {
-    "plain": Schema((INCOME, ColumnSpec("zip", "categorical", categories=("z1",))), LABEL),
+    "plain": Schema((INCOME, CategorySpec("zip", categories=("z1",))), LABEL),
     "has anybody this zip code": Schema(
-        (ColumnSpec("zip", "categorical", categories=("z9",)),), LABEL, whitening=np.array([[LOUD, 0], [0, 0]])
+        (CategorySpec("zip", categories=("z9",)),), LABEL, whitening=np.array([[LOUD, 0], [0, 0]])
     ),
     "does anybody earn more": Schema((replace(INCOME, scale=(1e4 / LOUD,)),), LABEL),
-    "does anybody earn exactly": Schema((ColumnSpec("income", "categorical", categories=("123.45",)),), LABEL),
+    "does anybody earn exactly": Schema((CategorySpec("income", categories=("123.45",)),), LABEL),
     "is the label a number": Schema((INCOME,), LabelSpec("label", "number", "numeric")),
     "is a cell missing": Schema((INCOME,), LABEL, missing="refuse"),
     "labels of the client's own": Schema((INCOME,), LabelSpec("label", "classes", "gaussian")),

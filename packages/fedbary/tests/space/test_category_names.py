@@ -12,9 +12,11 @@ from fedbary.data.any_cells import table_of_any_cells
 from fedbary.data.categories import category_name
 from fedbary.data.reading import ColumnReading, Reading
 from fedbary.errors import FedbaryError, SchemaError
+from fedbary.space.columns import CategorySpec, NumberSpec, category_places
+from fedbary.space.encode import row_points
 from fedbary.space.hand_written import hand_written_schema
-from fedbary.space.row_points import label_places, row_points
-from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+from fedbary.space.labels import LabelSpec
+from fedbary.space.schema import Schema
 
 CELLS = st.one_of(
     st.sampled_from(["007", "7", "7.0", 7, 7.0, "1e3", "1000", 1000.0, "1", " 1.0", 1, True, "TRUE", "+1", "0.5", 0.5]),
@@ -34,13 +36,13 @@ def test_what_is_one_category_and_what_is_two():
 @given(st.lists(CELLS, min_size=3, max_size=6), st.lists(CELLS, min_size=1, max_size=6))
 def test_a_row_has_the_same_class_and_level_with_epsilon_and_without(known, cells):
     names = tuple(sorted({category_name(cell) for cell in known}))
-    spec = ColumnSpec("c", "categorical", categories=names)
+    spec = CategorySpec("c", categories=names)
     schema = Schema((spec,), LabelSpec("label", "classes", "onehot", names), missing="indicate")
     frame = pd.DataFrame({"c": pd.Series(cells, dtype=object), "label": pd.Series(cells, dtype=object)})
     private = table_of_any_cells(frame, "label", options=fb.ReadOptions(), reading=schema.whole_reading)
     exact = fb.Table({"c": private.columns["c"]}, private.labels)
     expected = [names.index(name) if (name := category_name(cell)) in names else len(names) for cell in cells]
-    assert label_places(private.labels, names).tolist() == expected
+    assert category_places(private.labels, names, other=len(names)).tolist() == expected
     cloud = fb.embed(exact, schema)
     np.testing.assert_allclose(row_points(private, schema).T, cloud.points[cloud.point_of_row])
 
@@ -50,14 +52,14 @@ def test_schemas_in_which_two_names_call_one_category_are_refused(names):
     label = LabelSpec("label", "classes", "onehot", ("0", "1"))
     refused = pytest.raises(SchemaError, check=coded("schema.two-spellings"))
     with refused:
-        Schema((ColumnSpec("c", "categorical", categories=names),), label)
+        Schema((CategorySpec("c", categories=names),), label)
     with refused:
-        Schema((ColumnSpec("c", "numeric", mean=(0.0,), scale=(1.0,), middle=(0.0,)),),
+        Schema((NumberSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),),
                LabelSpec("label", "classes", "onehot", names))  # fmt: skip
     with refused:
-        Schema((ColumnSpec("c", "numeric", mean=(0.0,), scale=(1.0,), middle=(0.0,)),), label,
+        Schema((NumberSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),), label,
                reading=Reading({"c": ColumnReading("ordered", levels=names)}))  # fmt: skip
-    whole = Schema((ColumnSpec("c", "categorical", categories=("1", "x")),), label).to_json()
+    whole = Schema((CategorySpec("c", categories=("1", "x")),), label).to_json()
     with pytest.raises(SchemaError, check=coded("schema.two-spellings")) as raised:
         Schema.from_json(whole.replace('"categories":["1","x"]', '"categories":["1","1.00"]'))
     assert "column 'c' has '1' and '1.00'" in str(raised.value)

@@ -8,8 +8,8 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SchemaError
+from fedbary.space.encode import public_points, public_width
 from fedbary.space.hand_written import hand_written_schema
-from fedbary.space.public_points import public_points, public_width
 
 CLINIC = """
 label = "diagnosis"

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.placing import agreed_schema
+from fedbary.space.columns import MOST_LEVELS, named_levels
 from fedbary.space.description import describe
+from fedbary.space.encode import row_points
 from fedbary.space.fit import agree
-from fedbary.space.levels import MOST_LEVELS, named_levels
-from fedbary.space.row_points import row_points
 
 RNG = np.random.default_rng(0)
 AGE, LABELS = RNG.normal(50.0, 9.0, 80), np.array(["ill", "well"] * 40)

@@ -1,5 +1,7 @@
 """Missing cells: they are counted and seen, they never bring a row nearer, and complete rows do not notice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,11 +9,10 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.protocols.sketch import Sketch
+from fedbary.space.columns import limits
 from fedbary.space.description import describe
+from fedbary.space.encode import features, missing_by_column, missing_cells, missing_share
 from fedbary.space.fit import agree
-from fedbary.space.limits import limits
-from fedbary.space.missing import missing_by_column
-from fedbary.space.points import features, missing_cells, missing_share
 from fedbary.transport import solve
 from fedbary.transport.solve import cost_matrix
 
@@ -83,8 +84,7 @@ def test_columns_that_the_reference_never_lacks_need_one_mark(seed):
     """To a complete target, rows are as far as if each column had a mark of its own."""
     reference = people(seed=seed)
     schema = fb.fit_schema(reference, Sketch().space(None))
-    own = tuple(vars(column) | {"may_lack": True} for column in schema.columns)
-    listed = fb.Schema(**{**vars(schema), "columns": tuple(type(schema.columns[0])(**column) for column in own)})
+    listed = replace(schema, columns=tuple(replace(column, may_lack=True) for column in schema.columns))
     assert (schema.mark_width, listed.mark_width) == (1, 5)
     holes = people(30, seed, holes=0.4)
     found = [cost_matrix(features(holes, one), features(reference, one), 2) for one in (schema, listed)]

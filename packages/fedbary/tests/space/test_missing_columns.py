@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.placing import missing_of_columns, missing_share
-from fedbary.space.cell_counts import count_cells, told_missing
-from fedbary.space.notes import fit_notes
+from fedbary.space.notes import count_cells, fit_notes, told_missing
 from fedbary.views.report.coordinator import facts
 from fedbary.views.report.missing_cells import missing_by_client
 from guarded_cards import guarded_card

@@ -11,7 +11,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.notes import Note
 from fedbary.protocols.messages import Reply, reply_notes
-from fedbary.space.label_coding import other_coding
+from fedbary.space.labels import other_coding
 from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, fit_notes
 
 

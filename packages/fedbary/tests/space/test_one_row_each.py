@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.space.persons import one_row_each
-from fedbary.space.row_identity import content_digest, different_rows
+from fedbary.space.row_identity import content_digest, different_rows, one_row_each
 
 ROWS = fb.Table({"age": [31.0, 45.0, 31.0, 52.0]}, ["ill", "ill", "ill", "well"])
 

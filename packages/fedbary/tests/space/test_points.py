@@ -11,11 +11,9 @@ import fedbary as fb
 from codes import coded
 from fedbary.notes import notes_from_text, notes_to_text
 from fedbary.space.description import Description, describe
-from fedbary.space.fit import agree, needs_moments, with_moments
-from fedbary.space.k_anonymous import RARE, k_anonymous_rows
-from fedbary.space.moments import table_moments
+from fedbary.space.fit import agree, needs_moments, table_moments, with_moments
 from fedbary.space.notes import fit_notes
-from fedbary.space.row_identity import without_rare_values
+from fedbary.space.row_identity import RARE, k_anonymous_rows, without_rare_values
 
 
 def blobs(rows=120, width=4, seed=0, labels="abc"):

@@ -11,8 +11,10 @@ from codes import coded
 from fedbary.data.any_cells import read_any_cells
 from fedbary.data.reading import Reading
 from fedbary.errors import SchemaError
-from fedbary.space.row_points import FARTHEST, row_points
-from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+from fedbary.space.columns import CategorySpec
+from fedbary.space.encode import FARTHEST, row_points
+from fedbary.space.labels import LabelSpec
+from fedbary.space.schema import Schema
 
 
 def people(rows=60, seed=0):
@@ -112,7 +114,7 @@ def test_a_label_has_one_place_whatever_the_type_of_its_column(labels, places):
 def test_one_cell_of_a_file_moves_no_other_row(tmp_path, cells, ordinary, odd):
     """A reader decides by all of its cells what a column holds."""
     names = ("1", "0", "9223372036854775808")
-    column = ColumnSpec("cell", "categorical", categories=names)
+    column = CategorySpec("cell", categories=names)
     schema = Schema((column,), LabelSpec("label", "classes", "onehot", names))
     file, found = tmp_path / "mine.csv", []
     for last in (ordinary, odd):

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
+from fedbary.space.encode import features
 from fedbary.space.fit import fit_schema
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
-from fedbary.space.points import features
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]

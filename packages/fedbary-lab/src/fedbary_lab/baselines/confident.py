@@ -9,9 +9,9 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
-from fedbary.space.points import features
 from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import class_schema
 from fedbary_lab.baselines.logistic import cross_validate, label_scores

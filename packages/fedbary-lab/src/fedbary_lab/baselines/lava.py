@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from fedbary.checks import number, whole
 from fedbary.data.table import Table
 from fedbary.errors import wrong_parameter
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
-from fedbary.space.points import features
 from fedbary.transport import solve
 from fedbary.transport.simplex import network_simplex
 from fedbary.transport.solve import cost_matrix

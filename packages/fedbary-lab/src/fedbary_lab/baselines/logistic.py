@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
-from fedbary.space.points import features
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import class_schema, fitted

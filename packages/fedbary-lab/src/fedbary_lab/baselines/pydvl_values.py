@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fedbary.checks import whole
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError, wrong_parameter
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
 from fedbary.space.options import Space
-from fedbary.space.points import features
 from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.classifiers import class_schema, fitted, scaled_pair
 from fedbary_lab.baselines.logistic import cross_validate

@@ -20,7 +20,9 @@ from fedbary.privacy.noise import GRID
 from fedbary.protocols.sketch.answer import relaxed_cost
 from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, released_sums, units_per_row
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.schema import ColumnSpec, LabelSpec, Schema
+from fedbary.space.columns import CategorySpec
+from fedbary.space.labels import LabelSpec
+from fedbary.space.schema import Schema
 from fedbary.transport.solve import cost_matrix
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
@@ -102,7 +104,7 @@ def rounding_trap(classes: int) -> tuple[Schema, SketchPoints]:
     metric[0], metric[-1] = target, place
     categories = (PERSON, *(f"nobody {i}" for i in range(WIDTH - 2)))
     label = LabelSpec("label", "classes", "onehot", weight=0.0)
-    schema = Schema((ColumnSpec("name", "categorical", categories=categories),), label, "refuse", whitening=metric)
+    schema = Schema((CategorySpec("name", categories=categories),), label, "refuse", whitening=metric)
     return schema, SketchPoints(points, np.array([1.0 - 1e-9, 1e-9]), np.zeros(2), cap)
 
 

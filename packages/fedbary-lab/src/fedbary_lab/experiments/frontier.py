@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.space.encode import encode
-from fedbary.space.points import place
-from fedbary.space.public_schema import public_schema
+from fedbary.space.encode import encode, place
+from fedbary.space.fit import public_schema
 from fedbary.space.schema import Schema
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fedbary as fb
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
-from fedbary.space.points import features
 from fedbary_lab.baselines.classifiers import class_schema, fitted
 from fedbary_lab.comparison.measures import auroc
 from fedbary_lab.experiments.cells import Record

@@ -22,8 +22,7 @@ from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_sha
 from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.points import cells_of_a_row
-from fedbary.space.row_points import row_points
+from fedbary.space.encode import row_points
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments.cells import Record
@@ -89,7 +88,7 @@ def compute(cell: Cell) -> list[Record]:
 
     def quality(one: Sums, epsilon: float) -> float:
         numbers = {"rows": float(cell.rows), **noisy_shares(one, cell.rows, schema, epsilon)}
-        made = rates.columns(numbers, cells=cells_of_a_row(schema), epsilon=epsilon)
+        made = rates.columns(numbers, cells=schema.cells, epsilon=epsilon)
         return client_numbers(made)["quality"]
 
     without_noise = [quality(one, _HARDLY_NOISE) for one in sums]

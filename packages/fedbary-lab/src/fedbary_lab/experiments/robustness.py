@@ -20,7 +20,7 @@ import fedbary as fb
 from fedbary.data import Table
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.messages import Reply
-from fedbary.space.public_schema import public_schema
+from fedbary.space.fit import public_schema
 from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import SKEWS, Spoilt, split_dataset

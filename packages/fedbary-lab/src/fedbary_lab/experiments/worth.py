@@ -22,11 +22,10 @@ from fedbary.protocols.cards.placing import agreed_schema, placed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.worth import Judge, play_worth, public_directions, reference_judge
 from fedbary.protocols.released_table import ReleasedTable
-from fedbary.space.encode import encode
-from fedbary.space.k_anonymous import RARE
+from fedbary.space.encode import encode, place
+from fedbary.space.fit import public_schema
 from fedbary.space.labels import class_names, label_kind
-from fedbary.space.points import place
-from fedbary.space.public_schema import public_schema
+from fedbary.space.row_identity import RARE
 from fedbary.space.schema import Schema
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison import agreement

@@ -14,7 +14,7 @@ from fedbary.errors import DataError, FedbaryError
 from fedbary.notes import Fact, Note
 from fedbary.space.encode import encode
 from fedbary.space.fit import fit_schema
-from fedbary.space.labels import check_kind, class_names, label_kind
+from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Space
 
 Floats = NDArray[np.floating[Any]]
@@ -130,7 +130,7 @@ class Federation:
             raise DataError("research.training-needs-classes", label=str(reference.label_name))
         schema = fit_schema(reference, chosen)
         for name, table in clients.items():
-            check_kind(table.labels, schema.label, where=str(name))
+            schema.label.require(table.labels, where=str(name))
         coded = {
             name: (encode(table.replace(origin=table.origin or name), schema), class_names(table.labels))
             for name, table in clients.items()

@@ -28,8 +28,9 @@ from fedbary.auditing.scene import NOBODY, Scene, written
 from fedbary.data.table import Table
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Message, Reply
+from fedbary.space.columns import CategorySpec
 from fedbary.space.labels import class_names
-from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.schema import Schema
 
 
 def membership(scene: Scene) -> Finding:
@@ -209,7 +210,7 @@ def questions(scene: Scene) -> Iterator[Message]:
     yield written(scene.honest, replace(honest, columns=tiny))
     # The text of a number: a column of numbers in which it occurs can be read as categories, another one cannot.
     rare = tuple(
-        ColumnSpec(one.name, "categorical", categories=(f"{_RARE:g}",)) if one.kind == "numeric" else one
+        CategorySpec(one.name, categories=(f"{_RARE:g}",)) if one.kind == "numeric" else one
         for one in scene.schema.columns
     )
     schema = replace(scene.schema, columns=rare, projection=None)

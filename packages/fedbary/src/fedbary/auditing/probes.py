@@ -20,10 +20,9 @@ from fedbary.protocols.cards.placing import placed
 from fedbary.protocols.cards.private_card import GRID, whole_points
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS
-from fedbary.space.encode import encode
+from fedbary.space.encode import encode, public_points
 from fedbary.space.labels import class_names
 from fedbary.space.points import random_points
-from fedbary.space.public_points import public_points
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]

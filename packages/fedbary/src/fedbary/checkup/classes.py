@@ -9,8 +9,7 @@ from fedbary.checkup.finding import Finding, Severity
 from fedbary.checkup.refusals import MIN_GROUP
 from fedbary.checkup.spelling import similar, written_differently
 from fedbary.notes import Note
-from fedbary.space.label_coding import other_coding
-from fedbary.space.labels import class_names
+from fedbary.space.labels import class_names, other_coding
 from fedbary.space.schema import Schema
 
 _MOST_NAMED = 20

@@ -7,8 +7,8 @@ from collections import Counter
 from fedbary.checkup.coded import Coded, CodedTable
 from fedbary.checkup.finding import Finding, Severity
 from fedbary.checkup.spelling import respelled, similar, written_differently
+from fedbary.data.categories import category_names
 from fedbary.notes import Note
-from fedbary.space.encode import category_texts
 from fedbary.space.schema import Schema
 
 _MOST_NAMED = 20
@@ -36,7 +36,7 @@ def odd_levels(coded: CodedTable, schema: Schema | None) -> list[Finding]:
 
 def _levels(column: Coded) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for text, count in zip(category_texts(column.values), column.counts.tolist(), strict=True):
+    for text, count in zip(category_names(column.values).tolist(), column.counts.tolist(), strict=True):
         if text is not None:
             counts[text] += count
     return counts

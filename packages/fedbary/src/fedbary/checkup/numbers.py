@@ -15,7 +15,8 @@ from fedbary.checkup.outliers import outliers
 from fedbary.checkup.refusals import MIN_GROUP
 from fedbary.checkup.sentinels import sentinels
 from fedbary.notes import Note
-from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.columns import ColumnSpec
+from fedbary.space.schema import Schema
 from fedbary.wording import number
 
 Floats = NDArray[np.float64]

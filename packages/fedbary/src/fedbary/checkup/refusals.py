@@ -9,19 +9,20 @@ from functools import partial
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable, row_hashes
+from fedbary.data.categories import category_names
 from fedbary.data.reading import ColumnReading, Reading, columns_made
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.notes import Fact, Note
 from fedbary.protocols.sketch import Sketch
+from fedbary.space.columns import ColumnSpec
 from fedbary.space.description import check_table
-from fedbary.space.encode import category_texts, encode_column, require_columns
-from fedbary.space.labels import check_kind, class_names
+from fedbary.space.encode import missing_share, require_columns
+from fedbary.space.labels import LONGEST_CLASS, class_names
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.options import Space
-from fedbary.space.points import Points, missing_share
-from fedbary.space.schema import ColumnSpec, Schema
-from fedbary.space.schema_bounds import LONGEST_CLASS
+from fedbary.space.points import Points
+from fedbary.space.schema import Schema
 
 MIN_GROUP = Sketch().min_group
 
@@ -121,7 +122,7 @@ def _cloud(coded: CodedTable, schema: Schema) -> Points:
 def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
     """A column in which all levels that the schema does not know are one."""
     places = {name: place for place, name in enumerate(categories)}
-    codes = np.array([places.get(str(text), len(places)) for text in category_texts(column.values)] + [-1])
+    codes = np.array([places.get(str(text), len(places)) for text in category_names(column.values)] + [-1])
     return Coded(codes[column.codes], np.arange(len(places) + 1))
 
 
@@ -138,11 +139,11 @@ def _misfits(coded: CodedTable, schema: Schema, unread: Collection[str]) -> list
         if column.kind == "categorical" and schema.missing != "refuse":  # then one row of each level says it all
             rows = np.unique(coded.columns[column.name].codes, return_index=True)[1]
             few = Table({column.name: table.columns[column.name][rows]}, np.zeros(len(rows)), origin=table.origin)
-            encode_column(few, column, schema.missing)
+            column.require(few, schema.missing)
         else:
-            encode_column(table, column, schema.missing)
+            column.require(table, schema.missing)
 
-    looks: list[Callable[[], object]] = [partial(check_kind, table.labels, schema.label, where=table.origin)]
+    looks: list[Callable[[], object]] = [partial(schema.label.require, table.labels, where=table.origin)]
     if len(present) < len(schema.columns):
         looks.append(partial(require_columns, table, schema))
     looks += [partial(fits_in, column) for column in present]

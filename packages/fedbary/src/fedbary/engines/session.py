@@ -37,7 +37,7 @@ from fedbary.protocols.messages import (
 )
 from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS, claims_of, only_in_one_process
-from fedbary.space.common_columns import LEFT_OUT, OF_FEW
+from fedbary.space.description import LEFT_OUT, OF_FEW
 from fedbary.space.row_identity import content_digest
 from fedbary.valuation.result import Valuation
 

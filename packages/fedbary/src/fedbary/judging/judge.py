@@ -99,6 +99,13 @@ class Judge:
         self._labels.append(labels)
         self._lacking.append(lacking)
 
+    def merge(self, other: Judge) -> None:
+        """Take the rows that another one took, after its own."""
+        for rows in other._values.parts():
+            self._values.append(rows)
+        self._labels += other._labels
+        self._lacking += other._lacking
+
     # --- what is known of all rows --------------------------------------------------------------------
 
     @cached_property

@@ -26,8 +26,7 @@ from fedbary.protocols.messages import (
 from fedbary.protocols.released_table import OneRelease
 from fedbary.space.description import Description, check_table, describe
 from fedbary.space.encode import column_kind
-from fedbary.space.fit import agree, needs_moments, with_moments
-from fedbary.space.moments import Moments, table_moments
+from fedbary.space.fit import Moments, agree, needs_moments, table_moments, with_moments
 from fedbary.space.options import Space
 from fedbary.space.schema import Schema
 from fedbary.wording import on_one_line

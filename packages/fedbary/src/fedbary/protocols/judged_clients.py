@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +95,8 @@ def label_notes(
 def largest_columns(offsets: Floats, schema: Schema) -> tuple[str, ...]:
     """The columns that lie farthest away, by their coordinates' offsets; none where columns are mixed or blocks."""
     columns = schema.columns
-    edges = np.cumsum([0, *(column.coordinates for column in columns)])
-    if edges[-1] != len(offsets):
+    if schema.encoded_width != len(offsets):
         return ()
-    far = [float(np.sqrt((offsets[first:last] ** 2).mean())) for first, last in pairwise(edges)]
+    far = [float(np.sqrt((offsets[own] ** 2).mean())) for own in schema.slices.values()]
     named = [place for place in np.argsort(-np.array(far)) if columns[place].kind != "block"]
     return tuple(columns[place].name for place in named[:_MOST_COLUMNS])

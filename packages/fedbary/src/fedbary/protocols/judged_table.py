@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.ahead import ahead
-from fedbary.data.table import PART, Table
+from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge, Judged
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
-from fedbary.space.labels import class_positions, label_positions
-from fedbary.space.missing import missing_coordinates
-from fedbary.space.parts import Part, encoded_parts
-from fedbary.space.points import cells_of_a_row, place
+from fedbary.space.columns import category_places
+from fedbary.space.encode import missing_coordinates, place
+from fedbary.space.labels import class_positions
 from fedbary.space.schema import Schema
+from fedbary.space.walk import Batch, walk
 from fedbary.valuation.rows import RowRules, ScoredRows, valued_rows
 
 Floats = NDArray[np.float64]
@@ -33,26 +32,35 @@ def judge_of(
     table: Table, schema: Schema, model: JudgingModel, *, projected: bool, groups: Groups | None = None
 ) -> Judge:
     """A judge that has seen all rows; ``projected`` says whether the model looks at the schema's projection."""
-    judge, parts = Judge(model, len(table), groups), encoded_parts(table, schema)
-    for part in parts if len(table) <= PART else ahead(parts):
-        give(judge, part, schema, projected=projected)
-    return judge
+    fold = JudgeFold(Judge(model, len(table), groups), schema, projected=projected)
+    walk(table, schema, fold)
+    return fold.done()
 
 
-def give(judge: Judge, part: Part, schema: Schema, *, projected: bool) -> None:
-    """Let a judge see the next rows."""
-    spec, mixed = schema.label, projected and schema.projection is not None
-    values = place(part.encoded, schema) if projected else part.encoded
-    missing = part.missing.sum(axis=1)
-    holes = None
-    if missing.any() and not mixed:  # where columns are mixed, no coordinate is that of a missing cell
-        holes = missing_coordinates(part.table, schema)
-    labels: Floats | Integers
-    if judge.model.numeric:
-        labels = (np.asarray(part.table.labels, dtype=float) - spec.mean) / spec.scale
-    else:
-        labels = label_positions(part.table.labels, judge.model.classes)
-    judge.add(values, labels, missing / cells_of_a_row(schema), holes)
+class JudgeFold:
+    """Lets a judge see the rows of a walk."""
+
+    def __init__(self, judge: Judge, schema: Schema, *, projected: bool) -> None:
+        self._judge, self._schema, self._projected = judge, schema, projected
+
+    def add(self, batch: Batch) -> None:
+        schema, labels = self._schema, batch.table.labels
+        values = place(batch.encoded, schema) if self._projected else batch.encoded
+        missing, holes = batch.missing.sum(axis=1), None
+        # Where columns are mixed, no coordinate is that of a missing cell.
+        if missing.any() and not (self._projected and schema.projection is not None):
+            holes = missing_coordinates(batch.table, schema)
+        if self._judge.model.numeric:
+            self._judge.add(values, schema.label.standardised(labels), missing / schema.cells, holes)
+        else:
+            codes = category_places(labels, self._judge.model.classes)
+            self._judge.add(values, codes, missing / schema.cells, holes)
+
+    def merge(self, other: JudgeFold) -> None:
+        self._judge.merge(other._judge)
+
+    def done(self) -> Judge:
+        return self._judge
 
 
 def judged_alone(
@@ -82,7 +90,7 @@ def label_evidence_of(table: Table, schema: Schema, judge: Judge, groups: Groups
     if judge.model.numeric or len(classes) > _MOST_CLASSES:
         return None
     places = class_positions(np.array(judge.model.classes, dtype=np.str_), classes)
-    codes = label_positions(table.labels, classes)
+    codes = schema.label.codes(table.labels)
     try:
         with np.errstate(all="ignore"):
             found = judge.label_evidence(codes, places, len(classes), groups)
@@ -104,11 +112,9 @@ def row_columns(
 ) -> ScoredRows:
     """Values of the table's rows."""
     columns = schema.columns
-    edges = np.cumsum([0, *(column.coordinates for column in columns)])[:-1]
+    edges = np.array([own.start for own in schema.slices.values()])
     names = [column.name for column in columns]
-    named = sum(column.coordinates for column in columns) == judge.model.features and not all(
-        column.kind == "block" for column in columns
-    )
+    named = schema.encoded_width == judge.model.features and not all(column.kind == "block" for column in columns)
     if judged.suggested is not None:
         spec = schema.label
         judged = Judged(judged.labels, judged.features, judged.suggested * spec.scale + spec.mean)
@@ -130,12 +136,12 @@ def moving(judge: Judge, schema: Schema) -> dict[str, tuple[float, float]]:
     A coordinate e = (x − mean)/scale of the schema becomes e/t + c·(1 − 1/t) + s·(expected − own/t) with c and s the
     discriminant's centre and scale: x' = x/t + …, all of which is one offset.
     """
-    moved, others, place, found = judge.moved, judge.model.others, 0, {}
+    moved, others, found = judge.moved, judge.model.others, {}
     for column in schema.columns:
         if column.kind == "numeric":
+            place = schema.slices[column.name].start
             times, centre, scale = float(moved.times[place]), float(others.centre[place]), float(others.scale[place])
             mean, unit = float(column.mean[0]), float(column.scale[0])
             away = centre * (1.0 - 1.0 / times) + scale * float(moved.expected[place] - moved.own[place] / times)
             found[column.name] = (mean * (1.0 - 1.0 / times) + unit * away, 1.0 / times)
-        place += column.coordinates
     return found

@@ -18,9 +18,8 @@ from fedbary.judging.scoring import Fitted, fit_scoring_model
 from fedbary.judging.scoring.line import FittedLine, fit_line
 from fedbary.protocols.cards.class_moments import ClassMoments
 from fedbary.protocols.cards.model import common_coordinates, discriminant, restricted
-from fedbary.space.encode import encode
+from fedbary.space.encode import encode, place
 from fedbary.space.labels import class_names, class_positions
-from fedbary.space.points import place
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]

@@ -22,8 +22,7 @@ from fedbary.errors import PrivacyError
 from fedbary.protocols.cards.exact_card import card_points, class_codes
 from fedbary.protocols.cards.narrow import MOST_COORDINATES, by_name, narrowed
 from fedbary.space.description import names_of_rows
-from fedbary.space.k_anonymous import RARE, k_anonymous_rows, winsorised, without_rare
-from fedbary.space.row_identity import once
+from fedbary.space.row_identity import RARE, k_anonymous_rows, once, winsorised, without_rare
 
 Floats = NDArray[np.float64]
 

@@ -1,56 +1,94 @@
-"""From a table's columns to one scaled matrix, as the schema says."""
+"""From a table's rows to coordinates of the schema's space, in one of two ways.
+
+`EXACT` refuses what does not fit and multiplies matrices; both let one row decide what happens to others, which
+differential privacy does not allow. `ROW_WISE` is for answers with ε: a cell that does not fit has a public place (a
+number that cannot be read is a missing one, an unknown category or class is ``other``), coordinates are bounded, and
+the arithmetic is elementwise: what is correctly rounded does not depend on where a row stands. All else is one code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.agreed import Difference, differences
-from fedbary.data.categories import category_name, category_names
-from fedbary.data.columns import Kind, kind_of
+from fedbary.data.columns import kind_of
 from fedbary.data.read_columns import UNREAD
-from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.notes import Fact, Note
-from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.columns import Bools, Floats, Integers, cell_numbers, levels
+from fedbary.space.schema import Schema
 
-Floats = NDArray[np.float64]
-
-_SCHEMA_KINDS: dict[Kind, str] = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
+# Scales from the mean beyond which a number lies no farther away: no honest cost is that large.
+FARTHEST = 1e6
+_SCHEMA_KINDS = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
 # Numbers that categories and label coordinates may add to a table's own: four gigabytes.
 _MOST_ADDED = 2**29
 # Rows of which columns are put side by side at a time: they stay in the processor's cache.
 _TOGETHER = 2048
+# Numbers in a temporary array, so that it stays in a processor's cache.
+_IN_CACHE = 2**14
 
 
-def encode(table: Table, schema: Schema) -> Floats:
-    """One row per table row, one scaled coordinate per number and category; refuses what does not fit.
+@dataclass(frozen=True)
+class Arithmetic:
+    """How coordinates are computed; ``farthest`` bounds them."""
 
-    What is missing is imputed here; that it is missing is told by `fedbary.space.missing`.
-    """
-    require_columns(table, schema)
-    require_categories(table, schema)
-    return encode_columns(table, schema)
+    farthest: float | None
+
+    def times(self, values: Floats, matrix: Floats) -> Floats:
+        """Each row times the matrix."""
+        return values @ matrix
+
+    def squares(self, values: Floats) -> Floats:
+        """Each row's sum of squares."""
+        return np.asarray((values**2).sum(axis=1))
 
 
-def encode_columns(table: Table, schema: Schema) -> Floats:
-    """What `encode` gives, of a table that is known to fit."""
-    columns = [encode_column(table, column, schema.missing) for column in schema.columns]
-    encoded = np.empty((len(table), sum(column.shape[1] for column in columns)))
-    for start in range(0, len(table), _TOGETHER):
-        np.concatenate(
-            [column[start : start + _TOGETHER] for column in columns], axis=1, out=encoded[start : start + _TOGETHER]
-        )
-    return encoded
+class RowWise(Arithmetic):
+    """Term by term in the order of the coordinates: the result of a row depends on this row alone, to the last bit."""
+
+    def times(self, values: Floats, matrix: Floats) -> Floats:
+        lines, height = np.ascontiguousarray(values.T), matrix.shape[1]
+        product = np.zeros((height, len(values)))
+        factors = np.ascontiguousarray(matrix)[:, :, None]
+        for part in chunks(len(values), height):
+            total, term = product[:, part].copy(), np.empty((height, part.stop - part.start))
+            for place, line in enumerate(lines):
+                np.multiply(factors[place], line[part], out=term)
+                np.add(total, term, out=total)
+            product[:, part] = total
+        return product.T
+
+    def squares(self, values: Floats) -> Floats:
+        total = np.zeros(len(values))
+        for line in values.T:
+            total += line * line
+        return total
+
+
+EXACT, ROW_WISE = Arithmetic(None), RowWise(FARTHEST)
+
+
+def chunks(rows: int, height: int) -> Iterator[slice]:
+    """Consecutive rows, so many at a time that ``height`` numbers of each stay in the cache."""
+    size = max(8, _IN_CACHE // height)
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
+
+
+# --- whether a table fits -----------------------------------------------------------------------------
 
 
 def require_columns(table: Table, schema: Schema) -> None:
     """Refuse a table that lacks columns of the schema, has them in another width, or was read in another way."""
     require_readable(table, [column.name for column in schema.columns])
-    require_reading(table.reading, schema, where=table.origin)
+    if found := differences(table.reading, schema.reading):
+        raise SchemaError("schema.read-otherwise", where=table.origin, **read_otherwise(found, whom="the schema"))
     require_widths(column_widths(table), len(table), schema, where=table.origin)
 
 
@@ -67,44 +105,21 @@ def require_readable(table: Table, columns: Iterable[str]) -> None:
 def require_categories(table: Table, schema: Schema) -> None:
     """Refuse a column of numbers none of which is one of the schema's categories."""
     for column in schema.columns:
-        if column.kind == "categorical" and table.columns[column.name].dtype.kind == "f":
-            texts = category_texts(table.columns[column.name])
-            if not set(texts) & set(column.categories):
-                known = tuple(column.categories)[:3]
-                raise SchemaError("schema.other-categories", where=table.origin, column=column.name, known=known)
-
-
-def column_widths(table: Table) -> dict[str, int | None]:
-    """How many numbers a row has in each column; None where a column is no block.
-
-    Examples
-    --------
-    >>> column_widths(Table({"age": [51, 38], "scan": np.zeros((2, 3))}, ["ill", "well"]))
-    {'age': None, 'scan': 3}
-    """
-    return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.head().columns.items()}
-
-
-def require_reading(reading: Reading, schema: Schema, *, where: str = "") -> None:
-    """Refuse a table whose columns were read as something else than the schema's."""
-    if found := differences(reading, schema.reading):
-        raise SchemaError("schema.read-otherwise", where=where, **read_otherwise(found, whom="the schema"))
+        if column.kind != "categorical" or table.columns[column.name].dtype.kind != "f":
+            continue
+        if not set(levels(table.columns[column.name])) & set(column.categories):
+            known = tuple(column.categories)[:3]
+            raise SchemaError("schema.other-categories", where=table.origin, column=column.name, known=known)
 
 
 def read_otherwise(found: Sequence[Difference], *, whom: str, others: int | None = None) -> dict[str, Fact]:
-    """The facts of the first of some differences, and how many more there are.
+    """The facts of the first of some differences, and how many more there are."""
+    return {**found[0].facts(), "others": others, "whom": whom, "more": len(found) - 1 or None}
 
-    Examples
-    --------
-    >>> from fedbary.data.reading import ColumnReading
-    >>> found = [Difference("zip", ColumnReading("category"), ColumnReading("number"))]
-    >>> from fedbary.notes import Note
-    >>> from fedbary.filling import COMMAND
-    >>> print(Note("schema.read-otherwise", read_otherwise(found, whom="the schema")).text(COMMAND))
-    column 'zip' is read as categories, by the schema as numbers: ask for --categories zip.
-    """
-    more = len(found) - 1 or None
-    return {**found[0].facts(), "others": others, "whom": whom, "more": more}
+
+def column_widths(table: Table) -> dict[str, int | None]:
+    """How many numbers a row has in each column; None where a column is no block."""
+    return {name: int(values.shape[1]) if values.ndim == 2 else None for name, values in table.head().columns.items()}
 
 
 def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, *, where: str = "") -> None:
@@ -118,14 +133,16 @@ def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, 
         raise SchemaError(
             "schema.columns-missing", where=where, missing=tuple(missing), count=len(missing), extra=extra or None
         )
+    added = schema.point_width - schema.value_width
     for column in schema.columns:
         width = widths[column.name]
-        if column.kind == "categorical" and width is not None:
-            raise SchemaError("schema.block-for-categories", where=where, column=column.name, width=width)
-        if column.kind != "categorical" and (width or 1) != column.width:
+        if column.kind == "categorical":
+            added += column.coordinates
+            if width is not None:
+                raise SchemaError("schema.block-for-categories", where=where, column=column.name, width=width)
+        elif (width or 1) != column.width:
             raise SchemaError("schema.width", where=where, column=column.name, width=width or 1, expected=column.width)
-    added = sum(column.coordinates for column in schema.columns if column.kind == "categorical")
-    if rows * (added + schema.point_width - schema.value_width) > _MOST_ADDED:
+    if rows * added > _MOST_ADDED:
         raise SchemaError("schema.too-wide-for-rows", where=where, most=_MOST_ADDED)
 
 
@@ -134,67 +151,175 @@ def column_kind(values: NDArray[np.generic]) -> str:
     return _SCHEMA_KINDS[kind_of(values)]
 
 
-def encode_column(table: Table, column: ColumnSpec, missing: str) -> Floats:
-    """The coordinates of one column."""
-    values = table.columns[column.name]
-    if column.kind == "categorical":
-        return _encode_categories(table, values, column, missing)
-    if values.dtype.kind == "O":
-        row = next((i for i, value in enumerate(values) if value is not None), None)
-        if row is not None:
-            raise SchemaError(
-                "schema.column-holds-text",
-                where=table.origin,
-                column=column.name,
-                kind=column.kind,
-                example=repr(values[row]),
-                row=str(table.row_names[row]),
-            )
-        values = np.full(len(table), np.nan)
-    numbers = np.asarray(values, dtype=np.float64).reshape(len(table), column.width)
-    holes = np.isnan(numbers)
-    if holes.any():
-        _refuse_missing(table, column.name, int(holes.any(axis=1).sum()), missing)
-        numbers = np.where(holes, np.array(column.middle), numbers)
-    numbers = bounded(numbers, column)
-    return np.asarray((numbers - np.array(column.mean)) / np.array(column.scale))
+# --- cells --------------------------------------------------------------------------------------------
 
 
-def bounded(numbers: Floats, column: ColumnSpec) -> Floats:
-    """Numbers of rows; in a bounded column those beyond the limits say nothing, and stand in the middle."""
-    if not column.bounded:
-        return numbers
-    beyond = (numbers < np.array(column.low)) | (numbers > np.array(column.high))
-    return np.where(beyond, np.array(column.middle), numbers)
+def encode(table: Table, schema: Schema) -> Floats:
+    """One row per table row, one scaled coordinate per number and category; refuses what does not fit.
+
+    What is missing is imputed here; that it is missing is told by `marks`.
+    """
+    require_columns(table, schema)
+    require_categories(table, schema)
+    return encode_rows(table, schema)
 
 
-def _encode_categories(table: Table, values: NDArray[np.generic], column: ColumnSpec, missing: str) -> Floats:
-    texts = category_texts(values)
-    absent = sum(text is None for text in texts)
-    if absent:
-        _refuse_missing(table, column.name, absent, missing)
-    position = {category_name(name): index for index, name in enumerate(column.categories)}
-    coordinates = np.zeros((len(texts), column.coordinates))
-    other = len(column.categories)
-    codes = [other if text is None else position.get(text, other) for text in texts]
-    coordinates[np.arange(len(texts)), codes] = 1.0
-    if absent:
-        coordinates[[text is None for text in texts]] = between_categories(column)
-    return coordinates
+def encode_rows(table: Table, schema: Schema, how: Arithmetic = EXACT) -> Floats:
+    """What `encode` gives of rows of a table whose columns fit; only `EXACT` refuses a cell."""
+    if how is EXACT:
+        for column in schema.columns:
+            column.require(table, schema.missing)
+    columns = [column.encode(table.columns[column.name], how.farthest) for column in schema.columns]
+    encoded = np.empty((len(table), schema.encoded_width), order="C" if how is EXACT else "F")
+    for start in range(0, len(table), _TOGETHER):
+        some = slice(start, start + _TOGETHER)
+        np.concatenate([column[some] for column in columns], axis=1, out=encoded[some])
+    return encoded
 
 
-def between_categories(column: ColumnSpec) -> Floats:
-    """Where a missing category lies: as far from each of the column's categories as from any other."""
-    known = len(column.categories)
-    return np.array([1.0 / known] * known + [0.0]) if known else np.ones(1)
-
-
-def category_texts(values: NDArray[np.generic]) -> list[str | None]:
-    """What categories are called, see `fedbary.data.categories.category_name`; None where there is none."""
-    found: list[str | None] = category_names(values).tolist()
+def missing_by_column(table: Table, schema: Schema) -> Integers:
+    """Cells without a value, one line per row and one column per column of the schema."""
+    found = np.zeros((len(table), len(schema.columns)), dtype=np.int64, order="F")
+    for place, column in enumerate(schema.columns):
+        missing = column.missing(table.columns[column.name])
+        if missing.any():
+            found[:, place] = missing
     return found
 
 
-def _refuse_missing(table: Table, column: str, count: int, missing: str) -> None:
-    if missing == "refuse":
-        raise SchemaError("schema.missing-values", where=table.origin, column=column, count=int(count), rows=len(table))
+def missing_coordinates(table: Table, schema: Schema) -> Bools:
+    """Which coordinates of `encode` stand for cells without a value."""
+    return np.hstack([column.holes(table.columns[column.name]) for column in schema.columns])
+
+
+def missing_cells(table: Table, schema: Schema) -> Integers:
+    """How many of the schema's cells have no value in each row, by this row alone; a block of width w has w cells."""
+    return np.concatenate([missing_by_column(part, schema).sum(axis=1) for part in table.batches()])
+
+
+def missing_share(table: Table, schema: Schema) -> float:
+    """Share of the schema's cells that have no value, over all rows."""
+    return float(missing_cells(table, schema).mean()) / schema.cells
+
+
+def marks(missing: Integers | Floats, schema: Schema) -> Floats:
+    """The coordinates of `missing_by_column`, or of its means; none where the schema refuses missing values.
+
+    A missing number is imputed by the schema's ``middle``, which alone would bring a row nearer to everything. So
+    missing cells have coordinates of their own: one for every column that may lack cells, and, where there is a
+    reference, a last one for all others together: any point of the reference lies at 0 there, so the squared distance
+    is the same as if each of those columns had a mark of its own. Without a reference everybody says beforehand which
+    columns lack cells.
+
+    A mark is the root of what the missing cells add to a squared distance, so that each adds the same. The arithmetic
+    is elementwise: the marks of a row are a function of its own cells to the last bit.
+    """
+    coordinates = np.zeros((len(missing), schema.mark_width))
+    if not schema.mark_width:
+        return coordinates
+    own = 0
+    for place, column in enumerate(schema.columns):
+        added = missing[:, place] * (column.absence / column.width)
+        if column.may_lack:
+            coordinates[:, own] = added
+            own += 1
+        elif schema.shared_mark:
+            coordinates[:, -1] += added
+    return np.sqrt(coordinates)
+
+
+# --- points -------------------------------------------------------------------------------------------
+
+
+def place(encoded: Floats, schema: Schema, how: Arithmetic = EXACT) -> Floats:
+    """Where encoded columns lie in the schema's space: projected with a residual, and whitened."""
+    coordinates = project(encoded, None if schema.projection is None else schema.projection.directions, how)
+    return coordinates if schema.whitening is None else how.times(coordinates, schema.whitening)
+
+
+def project(values: Floats, directions: Floats | None, how: Arithmetic = EXACT) -> Floats:
+    """Coordinates along directions (rows), and the length of what these leave out; all of them where there are none.
+
+    Without the residual, noise off the data's manifold would be invisible.
+    """
+    if directions is None:
+        return values
+    coordinates = how.times(values, directions.T)
+    lost = how.squares(values) - how.squares(coordinates)
+    return np.column_stack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
+
+
+def features(table: Table, schema: Schema) -> Floats:
+    """Scaled, projected and whitened values and the marks of missing cells, one row per table row."""
+    return np.hstack([place(encode(table, schema), schema), marks(missing_by_column(table, schema), schema)])
+
+
+def row_values(table: Table, schema: Schema) -> Floats:
+    """Scaled columns of all rows, row-wise, before they are projected and whitened."""
+    require_columns(table, schema)
+    with np.errstate(all="ignore"):
+        return encode_rows(table, schema, ROW_WISE)
+
+
+def row_points(table: Table, schema: Schema) -> Floats:
+    """Row-wise coordinates of all rows, one line per coordinate: features as `embed` places them, then the label's.
+
+    Raises only where columns are missing or have another width. Label coordinates must not depend on other rows, so
+    they are those of ``onehot`` or ``numeric``.
+    """
+    with np.errstate(all="ignore"):
+        values = place(row_values(table, schema), schema, ROW_WISE)
+        missing = marks(missing_by_column(table, schema), schema)
+        return np.vstack([values.T, missing.T, schema.label.encode(table.labels, FARTHEST).T])
+
+
+def public_points(table: Table, schema: Schema) -> Floats:
+    """Public coordinates of all rows, one line per coordinate: what a private card sees of a row, row-wise.
+
+    They are the schema's values (scaled, projected with a residual, not whitened), then for each column that may lack
+    cells the share of them that is missing, then that of all other columns together, and last a label that is a number.
+    Where all cells are missing, the share alone is as long as the clip norm: noise is as large as that, and most rows
+    lack none.
+    """
+    missing = missing_by_column(table, schema)
+    with np.errstate(all="ignore"):
+        directions = None if schema.projection is None else schema.projection.directions
+        values = project(row_values(table, schema), directions, ROW_WISE)
+        weight = mark_weight(schema)
+        shares = [weight * (missing[:, places].sum(axis=1) / cells) for places, cells in _marked(schema)]
+        label = [schema.label.standardised(table.labels, FARTHEST)] if schema.label.kind == "number" else []
+    return np.vstack([values.T, *shares, *label])
+
+
+def public_width(schema: Schema) -> int:
+    """Number of public coordinates."""
+    return schema.value_width + len(_marked(schema)) + (schema.label.kind == "number")
+
+
+def mark_weight(schema: Schema) -> float:
+    """How long a share of one in the public coordinates of missing cells is."""
+    return 1.0 if schema.clip is None else schema.clip
+
+
+def mark_cells(schema: Schema) -> list[int]:
+    """How many cells of a row each public coordinate of missing cells stands for."""
+    return [cells for _, cells in _marked(schema)]
+
+
+def public_classes(schema: Schema) -> tuple[str, ...]:
+    """The classes of a card in public coordinates; one without a name where the label is a number."""
+    return ("",) if schema.label.kind == "number" else schema.label.classes
+
+
+def public_codes(table: Table, schema: Schema) -> Integers:
+    """The place of each row's class among `public_classes`; −1 where it has none."""
+    if schema.label.kind == "number":
+        return np.where(np.isnan(cell_numbers(table.labels)), -1, 0)
+    return schema.label.codes(table.labels)
+
+
+def _marked(schema: Schema) -> list[tuple[list[int], int]]:
+    """The columns whose missing cells have a public coordinate together, and the cells of a row in them."""
+    own = [([place], column.width) for place, column in enumerate(schema.columns) if column.may_lack]
+    others = [place for place, column in enumerate(schema.columns) if not column.may_lack]
+    return [*own, (others, sum(schema.columns[place].width for place in others))] if others else own

@@ -1,30 +1,26 @@
-"""Fitting a schema: from a reference table, or from what the clients of a federation describe."""
+"""Fitting a schema: from a reference table, from public rows, or from what the clients of a federation describe."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbary.data.columns import missing_rows
 from fedbary.data.reading import Reading, columns_made
 from fedbary.data.table import Table
-from fedbary.errors import SchemaError, SettingsError
+from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.notes import Note
-from fedbary.space.common_columns import Common, common_columns, reading_of
-from fedbary.space.description import ColumnDescription, Description, describe
-from fedbary.space.encode import category_texts, encode
-from fedbary.space.levels import named_levels
-from fedbary.space.limits import limits, span
-from fedbary.space.moments import Moments, merged, table_moments
-from fedbary.space.options import Space
-from fedbary.space.schema import ColumnSpec, LabelSpec, Projection, Schema
+from fedbary.space.columns import SPECS, Cells, ColumnSpec, Floats, levels
+from fedbary.space.description import Common, Description, common_columns, describe, reading_of
+from fedbary.space.encode import ROW_WISE, encode, place, public_points
+from fedbary.space.labels import LabelSpec, class_names
+from fedbary.space.options import Space, Task
+from fedbary.space.row_identity import without_rare_values
+from fedbary.space.schema import Projection, Schema
+from fedbary.space.walk import Batch, walk
 from fedbary.wording import on_one_line
-
-Floats = NDArray[np.float64]
 
 _PROJECT_ABOVE, _PROJECT_TO = 256, 64
 # Least share of the spread that lies inside classes, for a metric by it to make sense.
@@ -33,6 +29,10 @@ _LEAST_INSIDE = 1e-6
 _NOTHING_COUNTS = 1e12
 # A full covariance per row: beyond this many feature coordinates a point no longer fits in memory.
 _FULL_COVARIANCE_LIMIT = 64
+# How many times the usual moments of a party are absurd.
+_ABSURD = 100.0
+# Clip norm relative to the public rows' lengths: less loses more at large ε than it wins at small ones.
+_CLIP = 0.8
 
 
 def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0, min_group: int = 5) -> Schema:
@@ -52,8 +52,14 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
     common = common_columns({}, describe(reference, settings))
     draft = _draft(common, settings)
-    columns = tuple(_by_reference(column, reference, min_group) for column in draft.columns)
-    draft = replace(draft, columns=columns, notes=(*draft.notes, *_pooled(reference, columns)))
+    columns, notes = [], list(draft.notes)
+    for column in draft.columns:
+        values, date = reference.columns[column.name], _is_date(column.name, reference.reading)
+        columns.append(column.by_reference(values, min_group=min_group, date=date))
+        pooled = len(levels(values)) - len(columns[-1].categories) if column.kind == "categorical" else 0
+        if pooled > 1:  # one level that counts as any other is the same as before
+            notes.append(Note("schema.pooled-levels", {"column": on_one_line(column.name), "count": pooled}))
+    draft = replace(draft, columns=tuple(columns), notes=tuple(notes))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=principal_directions(encode(reference, draft), width, seed))
@@ -65,7 +71,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
 def agree(
     descriptions: Mapping[str, Description], settings: Space, *, reference: Description | None = None, seed: int = 0
 ) -> tuple[Schema, dict[str, Note]]:
-    """Agree on a schema by descriptions: the columns that all can use, see `fedbary.space.common_columns`.
+    """Agree on a schema by descriptions: the columns that all can use, see `fedbary.space.description.common_columns`.
 
     Returns the schema (before `with_moments`, where the metric needs it), whose notes name the columns that are left
     out, and, for each client that has no place beside the others, the reason.
@@ -74,11 +80,42 @@ def agree(
         raise SchemaError("schema.nobody-described")
     common = common_columns(descriptions, reference)
     draft = _draft(common, settings)
-    draft = replace(draft, columns=tuple(_without_period(column, draft.reading) for column in draft.columns))
+    # Days count for nothing where no reference says which of them are usual.
+    columns = [
+        replace(column, scale=(_NOTHING_COUNTS,)) if _is_date(column.name, draft.reading) else column
+        for column in draft.columns
+    ]
+    draft = replace(draft, columns=tuple(columns))
     width = _projected_width(draft, settings)
     if width is not None:
         draft = replace(draft, projection=random_directions(draft.encoded_width, width, seed))
     return replace(draft, shared_mark=False), dict(common.refused)
+
+
+def public_schema(
+    table: Table, *, coordinates: int | Literal["auto", "none"] = "auto", task: Task = "auto", seed: int = 0
+) -> Schema:
+    """Fit a schema with a clip norm on public rows: a reference, or any table of the same columns.
+
+    ``coordinates`` is the number of principal directions to keep, ``auto`` keeps 64 above 256. Rows are clipped at 0.8
+    times the root mean square of the public rows' lengths, so that no row's own length is told: noise is measured by
+    it, and longer rows keep their direction (docs/cards-privacy.md).
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> fb.public_schema(fb.Table({"age": [30.0, 50.0], "size": [1.0, 2.0]}, ["a", "b"])).clip
+    1.1313708498984762
+    """
+    settings = Space(task=task, metric="euclidean", labels="onehot", projection=coordinates)
+    schema = fit_schema(table, settings, seed=seed)
+    lengths = ROW_WISE.squares(public_points(table, schema).T)
+    return replace(schema, clip=clip_of_standard_rows(float(lengths.mean())) or 1.0)
+
+
+def clip_of_standard_rows(squared_length: float) -> float:
+    """What rows are clipped at whose mean squared length is this."""
+    return _CLIP * float(np.sqrt(squared_length))
 
 
 def needs_moments(draft: Schema, settings: Space) -> bool:
@@ -115,9 +152,12 @@ def _draft(common: Common, settings: Space) -> Schema:
     """Columns, scaling and label from descriptions, each client counting the same, and the reference more than all."""
     standard = [] if common.reference is None else [common.reference] * (len(common.descriptions) + 1)
     descriptions = [*common.descriptions.values(), *standard]
-    described = [{column.name: column for column in d.columns} for d in descriptions]
+    described = [{column.name: column for column in one.columns} for one in descriptions]
     # By name: the order of columns in somebody's file must move nothing.
-    columns = [_fit_column([columns[name] for columns in described], settings) for name in sorted(described[0])]
+    columns = []
+    for name in sorted(described[0]):
+        parts = [one[name] for one in described]
+        columns.append(SPECS[parts[0].kind].agreed(parts, settings.scaling))
     constant = {column.name for column, varies in columns if not varies}
     constant |= {made for name, how in common.reading.items() if name in constant for made in columns_made(name, how)}
     if len(constant) == len(columns):  # nothing else is there
@@ -139,83 +179,9 @@ def _draft(common: Common, settings: Space) -> Schema:
     return draft
 
 
-def _fit_column(parts: Sequence[ColumnDescription], settings: Space) -> tuple[ColumnSpec, bool]:
-    """A column, and whether it varies anywhere."""
-    first, may_lack = parts[0], any(part.lacks for part in parts)
-    if first.kind == "categorical":
-        categories = tuple(sorted(set().union(*(part.categories for part in parts))))
-        # Two rows with different categories are 2 apart; that of two random rows is not known here.
-        return ColumnSpec(first.name, first.kind, categories=categories, absence=2.0, may_lack=may_lack), True
-    # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
-    means = np.array([part.mean for part in parts])
-    mean = np.median(means, axis=0)
-    spreads = np.array([part.variance for part in parts]) + (means - mean) ** 2
-    variance, together = (_spread(found, mean) for found in (np.median(spreads, axis=0), spreads.mean(axis=0)))
-    varies = first.kind == "block" or bool(together[0] > 0)
-    scale, centre = np.ones_like(mean), np.zeros_like(mean)
-    if settings.scaling != "none":
-        if settings.scaling == "standard":  # a single column is a block of one
-            variance, together = np.full_like(variance, variance.mean()), np.full_like(variance, together.mean())
-        # What is constant with most of them, and not with all, has the spread that all have together.
-        variance = np.where(variance > 0, variance, together)
-        scale, centre = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0), mean
-    column = ColumnSpec(
-        first.name,
-        first.kind,
-        first.width,
-        tuple(centre.tolist()),
-        tuple(scale.tolist()),
-        middle=tuple(mean.tolist()),
-        absence=2.0 * float((variance / scale**2).sum()) or 2.0 * first.width,
-        may_lack=may_lack,
-    )
-    return column, varies
-
-
-def is_date(name: str, reading: Reading) -> bool:
+def _is_date(name: str, reading: Reading) -> bool:
     """Whether a column of a table holds the days of dates."""
     return name in reading and reading[name].kind == "date"
-
-
-def _without_period(column: ColumnSpec, reading: Reading) -> ColumnSpec:
-    """Days that count for nothing, where no reference says which of them are usual."""
-    return replace(column, scale=(_NOTHING_COUNTS,)) if is_date(column.name, reading) else column
-
-
-def _spread(variance: Floats, mean: Floats) -> Floats:
-    """What rounding leaves of a constant column's variance is noise, not spread."""
-    return np.where(variance > (1e-10 * mean) ** 2, variance, 0.0)
-
-
-def _by_reference(column: ColumnSpec, reference: Table, min_group: int) -> ColumnSpec:
-    """What only a reference can say of a column: its middle, its limits, its levels, and whether it lacks cells."""
-    values = reference.columns[column.name]
-    may_lack = int(missing_rows(values).sum()) >= max(min_group, 1)
-    if column.kind == "categorical":
-        return replace(column, may_lack=may_lack, categories=named_levels(_levels(values), min_group))
-    numbers = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
-    found = limits(numbers, min_group=min_group)
-    low, high = ((0.0,), (1.0,)) if column.kind == "boolean" else (found.low.tolist(), found.high.tolist())
-    dated = is_date(column.name, reference.reading)
-    if dated:
-        low, high = (end.tolist() for end in span(numbers, min_group=min_group))
-    column = replace(column, middle=tuple(found.middle.tolist()), low=tuple(low), high=tuple(high))
-    return replace(column, may_lack=may_lack, bounded=dated)
-
-
-def _pooled(reference: Table, columns: Sequence[ColumnSpec]) -> list[Note]:
-    """Columns with levels that have no coordinate of their own, and how many."""
-    categorical = [column for column in columns if column.kind == "categorical"]
-    rare = {one.name: len(_levels(reference.columns[one.name])) - len(one.categories) for one in categorical}
-    return [
-        Note("schema.pooled-levels", {"column": on_one_line(name), "count": count})
-        for name, count in rare.items()
-        if count > 1  # one level that counts as any other is the same as before
-    ]
-
-
-def _levels(values: NDArray[np.generic]) -> Counter[str]:
-    return Counter(text for text in category_texts(values) if text is not None)
 
 
 def _with_absence(draft: Schema, spread: Floats) -> tuple[ColumnSpec, ...]:
@@ -225,15 +191,14 @@ def _with_absence(draft: Schema, spread: Floats) -> tuple[ColumnSpec, ...]:
     away no more than half of that on average. No cell adds less than the average one: a column without spread must be
     seen, too. Where a projection mixes the columns, they share by what they have before it.
     """
-    total, cells = 2.0 * float(spread.sum()), sum(column.width for column in draft.columns)
+    total = 2.0 * float(spread.sum())
     if draft.projection is None:
-        ends = np.cumsum([column.coordinates for column in draft.columns])
-        parts = [2.0 * float(part.sum()) for part in np.split(spread, ends[:-1])]
+        parts = [2.0 * float(spread[own].sum()) for own in draft.slices.values()]
     else:
         drafted = sum(column.absence for column in draft.columns)
         parts = [total * column.absence / drafted for column in draft.columns]
     return tuple(
-        replace(column, absence=max(part, total * column.width / cells))
+        replace(column, absence=max(part, total * column.width / draft.cells))
         for column, part in zip(draft.columns, parts, strict=True)
     )
 
@@ -285,3 +250,90 @@ def whitening_matrix(covariance: Floats, shrinkage: float) -> Floats:
     floor = 1e-10 * max(level, np.finfo(float).tiny)
     factors = np.where(values > floor, 1.0 / np.sqrt(np.maximum(values, floor)), 1.0)
     return np.asarray((vectors * factors) @ vectors.T)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and mean outer product of the features, and the between-class part of the latter.
+
+    ``between`` is Σ_c (n_c/n)·m_c·m_cᵀ. All three are sums over the same rows, those of classes with at least
+    ``min_group`` different rows, so that no difference between them shows a smaller group.
+    """
+
+    mean: Floats
+    second: Floats
+    between: Floats
+
+
+class MomentsFold:
+    """Sums of features, of their products and of each class, before whitening."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._classes: dict[str, tuple[int, Floats]] = {}
+        self._total: Floats = np.zeros(())
+        self._second: Floats = np.zeros(())
+
+    def add(self, batch: Batch) -> None:
+        self.add_rows(place(batch.encoded, self._schema), self.names(batch.table.labels))
+
+    def names(self, labels: Cells) -> Cells:
+        """The class of each row; all have one where labels are numbers."""
+        return class_names(labels) if self._schema.label.kind == "classes" else np.full(len(labels), "")
+
+    def add_rows(self, values: Floats, names: Cells) -> None:
+        self._add(
+            {str(name): (int((names == name).sum()), values[names == name].sum(axis=0)) for name in np.unique(names)},
+            values.sum(axis=0),
+            values.T @ values,
+        )
+
+    def merge(self, other: MomentsFold) -> None:
+        self._add(other._classes, other._total, other._second)
+
+    def _add(self, classes: Mapping[str, tuple[int, Floats]], total: Floats, second: Floats) -> None:
+        for name, (rows, sums) in classes.items():
+            before = self._classes.get(name, (0, np.zeros(())))
+            self._classes[name] = before[0] + rows, before[1] + sums
+        self._total, self._second = self._total + total, self._second + second
+
+    def done(self) -> Moments:
+        rows = sum(count for count, _ in self._classes.values())
+        second = self._second / rows
+        between = np.zeros_like(second)
+        for _, (count, sums) in sorted(self._classes.items()):
+            between += count / rows * np.outer(sums / count, sums / count)
+        return Moments(self._total / rows, second, between)
+
+
+def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments:
+    """Second moments of a table's features before whitening; of rows and values of which there are enough."""
+    fold = MomentsFold(draft)
+    if min_group <= 1:
+        walk(table, draft, fold)
+        return fold.done()
+    values = place(without_rare_values(encode(table, draft), min_group), draft)
+    names = fold.names(table.labels)
+    large = np.zeros(len(values), dtype=bool)
+    for name in np.unique(names):
+        rows = names == name
+        large |= rows & (len(np.unique(values[rows], axis=0)) >= min_group)
+    if not large.any():
+        raise DataError("schema.no-class-with-enough-rows", least=min_group)
+    fold.add_rows(values[large], names[large])
+    return fold.done()
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Average of several parties' moments, each party counting the same; absurdly large ones are left out."""
+    if not parts:
+        raise SchemaError("schema.nobody-sent-moments")
+    sizes = [float(np.trace(part.second)) for part in parts]
+    parts = [
+        part for part, size in zip(parts, sizes, strict=True) if size <= _ABSURD * max(float(np.median(sizes)), 1e-12)
+    ]
+    return Moments(
+        np.mean([part.mean for part in parts], axis=0),
+        np.mean([part.second for part in parts], axis=0),
+        np.mean([part.between for part in parts], axis=0),
+    )

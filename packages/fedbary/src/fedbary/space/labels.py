@@ -1,8 +1,10 @@
-"""Labels: which kind they are, their canonical names, and their coordinates."""
+"""Labels: which kind they are, their canonical names, their coordinates, and what others may call them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -11,20 +13,105 @@ from numpy.typing import NDArray
 from fedbary.data.categories import category_name, category_names
 from fedbary.data.columns import holds_classes
 from fedbary.errors import DataError, SchemaError
+from fedbary.space.columns import (
+    SMALLEST,
+    Cells,
+    Floats,
+    Integers,
+    are_names,
+    category_places,
+    cell_numbers,
+    corners,
+    standardised,
+    within_bounds,
+)
 from fedbary.space.options import Task
-from fedbary.space.schema import LabelSpec
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 # Features of points, their weights, and the class of each as its place among names.
 LabelledPart: TypeAlias = tuple[Floats, Floats, Integers]
 
+# A class name beyond this is free text, and every party would have to carry it in its schema.
+LONGEST_CLASS = 200
 _NUMBERS = "iuf"
 # So many different whole numbers, in more than this share of the rows, could be either kind.
 _MANY_CLASSES, _MANY_SHARE = 50, 0.2
+_COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
+# Words for the two answers to a question, as files write them.
+_ANSWERS = (
+    ("0", "no", "n", "false", "f", "negative", "neg", "-", "off"),
+    ("1", "yes", "y", "true", "t", "positive", "pos", "+", "on"),
+)
 
 
-def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = "label") -> str:
+@dataclass(frozen=True)
+class LabelSpec:
+    """The label: its kind (``classes`` or ``number``), its coordinates and their weight."""
+
+    name: str
+    kind: str
+    coordinates: str
+    classes: tuple[str, ...] = ()
+    mean: float = 0.0
+    scale: float = 1.0
+    weight: float = 1.0
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether coordinates are of a party's own classes, so that they depend on all of its rows."""
+        return self.coordinates.startswith("gaussian")
+
+    def width(self, features: int) -> int:
+        """Number of coordinates beside so many of features."""
+        widths = {"numeric": 1, "onehot": len(self.classes) + 1, "gaussian": 2 * features}
+        return widths.get(self.coordinates, features + features**2)
+
+    def standardised(self, labels: Cells, farthest: float | None = None) -> Floats:
+        """Labels that are numbers, in the schema's units."""
+        return standardised(cell_numbers(labels), self.mean, self.scale, farthest)
+
+    def encode(self, labels: Cells, farthest: float | None = None) -> Floats:
+        """Coordinates that are not gaussian, each by its own label: a class that is none of them has the last."""
+        if self.coordinates == "numeric":
+            return np.asarray(np.sqrt(self.weight) * self.standardised(labels, farthest)[:, None])
+        return np.asarray(np.sqrt(self.weight / 2.0) * corners(self.codes(labels), len(self.classes) + 1))
+
+    def codes(self, labels: Cells) -> Integers:
+        """The place of each label's class among the classes, −1 for others."""
+        return category_places(labels, self.classes)
+
+    def numbers(self, labels: Cells) -> Floats:
+        """A number for each label, the same where the labels are."""
+        return np.asarray(labels if self.kind == "number" else named_classes(labels)[0], dtype=np.float64)
+
+    def require(self, labels: Cells, *, where: str = "") -> None:
+        """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
+        if self.kind == "number" and labels.dtype.kind not in _NUMBERS:
+            raise SchemaError("schema.label-holds-text", where=where, label=self.name, example=str(labels[0]))
+        if self.kind == "classes" and labels.dtype.kind == "f":
+            values = np.asarray(labels, dtype=float)
+            fraction = values[values != np.round(values)]
+            known = {name for name in self.classes if not name.lstrip("-").isdigit()}
+            if len(fraction) and not known.intersection(class_names(fraction)):
+                raise SchemaError(
+                    "schema.label-holds-fractions",
+                    where=where,
+                    label=self.name,
+                    example=f"{fraction[0]:g}",
+                    classes=tuple(self.classes),
+                )
+
+    def is_possible(self) -> bool:
+        """Whether its parts fit together."""
+        short = all(len(name) <= LONGEST_CLASS for name in self.classes if isinstance(name, str))
+        names = are_names(self.classes) and short and (self.kind == "classes" or not self.classes)
+        return self.coordinates in _COORDINATES.get(self.kind, ()) and names
+
+    def is_bounded(self) -> bool:
+        """Whether the arithmetic of a label stays within the finite numbers."""
+        return within_bounds(self.mean) and within_bounds(self.scale, SMALLEST) and within_bounds(self.weight, 0.0)
+
+
+def label_kind(labels: Cells, task: Task = "auto", *, name: str = "label") -> str:
     """``"classes"`` or ``"number"``.
 
     Text, booleans and whole numbers are classes; floats are numbers, unless they are whole and few. Whole
@@ -42,19 +129,13 @@ def label_kind(labels: NDArray[np.generic], task: Task = "auto", *, name: str = 
     return "classes"
 
 
-def class_names(labels: NDArray[np.generic]) -> NDArray[np.str_]:
+def class_names(labels: Cells) -> NDArray[np.str_]:
     """What labels are called, see `fedbary.data.categories.category_name`."""
     return category_names(labels).astype(np.str_)
 
 
-def named_classes(labels: NDArray[np.generic]) -> tuple[Integers, NDArray[np.str_]]:
-    """The different classes by name, sorted, and for each row which of them it has.
-
-    Examples
-    --------
-    >>> named_classes(np.array([3.0, 1.0, 3.0]))
-    (array([1, 0, 1]), array(['1', '3'], dtype='<U1'))
-    """
+def named_classes(labels: Cells) -> tuple[Integers, NDArray[np.str_]]:
+    """For each row which class it has, and the different classes by name, sorted."""
     import pandas as pd
 
     codes, different = pd.factorize(labels)  # rows are many, classes few
@@ -65,108 +146,76 @@ def named_classes(labels: NDArray[np.generic]) -> tuple[Integers, NDArray[np.str
 def class_positions(
     names: NDArray[np.str_] | NDArray[np.object_], classes: tuple[str, ...], *, unknown: int = -1
 ) -> Integers:
-    """The place of each name among the classes, and ``unknown`` for names that are none of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedbary.space.labels import class_positions
-    >>> class_positions(np.array(["b", "c"]), ("a", "b"))
-    array([ 1, -1])
-    """
+    """The place of each name among the classes, and ``unknown`` for names that are none of them."""
     position = {category_name(name): index for index, name in enumerate(classes)}
     return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
 
 
-def label_positions(labels: NDArray[np.generic], classes: tuple[str, ...]) -> Integers:
-    """The place of each label's class among the classes, −1 for others: `class_positions` for many rows."""
-    codes, names = named_classes(labels)
-    return class_positions(names, classes)[codes]
+def gaussian_coordinates(parts: Callable[[], Iterator[LabelledPart]], classes: int, *, full: bool) -> Floats:
+    """Mean and spread of each class (DESIGN 2.1); ``parts`` goes through the points, and is asked three times.
 
-
-def label_numbers(labels: NDArray[np.generic], spec: LabelSpec) -> Floats:
-    """A number for each label, the same where the labels are."""
-    return np.asarray(labels if spec.kind == "number" else named_classes(labels)[0], dtype=np.float64)
-
-
-def check_kind(labels: NDArray[np.generic], spec: LabelSpec, *, where: str = "") -> None:
-    """Refuse labels of the wrong kind: text where a number is predicted, quantities where classes are."""
-    if spec.kind == "number" and labels.dtype.kind not in _NUMBERS:
-        raise SchemaError("schema.label-holds-text", where=where, label=spec.name, example=str(labels[0]))
-    if spec.kind == "classes" and labels.dtype.kind == "f":
-        values = np.asarray(labels, dtype=float)
-        fraction = values[values != np.round(values)]
-        known = {name for name in spec.classes if not _is_whole(name)}
-        if len(fraction) and not known.intersection(class_names(fraction)):
-            raise SchemaError(
-                "schema.label-holds-fractions",
-                where=where,
-                label=spec.name,
-                example=f"{fraction[0]:g}",
-                classes=tuple(spec.classes),
-            )
-
-
-def label_coordinates(labels: NDArray[np.generic], features: Floats, weights: Floats, spec: LabelSpec) -> Floats:
-    """Coordinates of the labels of points with features and weights, to stand beside the features (DESIGN 2.1)."""
-    if spec.kind == "number":
-        return coordinates_of_classes(labels, lambda: iter(()), spec)
-    codes, names = named_classes(labels)
-    return coordinates_of_classes(names, lambda: iter([(features, weights, codes)]), spec)[codes]
-
-
-def coordinates_of_classes(
-    names: NDArray[np.generic], parts: Callable[[], Iterator[LabelledPart]], spec: LabelSpec
-) -> Floats:
-    """Coordinates of classes by name, or of labels that are numbers.
-
-    ``gaussian`` uses the class statistics of *this* party's points (ddof = 0), so a class that others lack, or
-    that has one row (spread 0), is an ordinary case. ``parts`` goes through the points, and is asked three times.
+    They are statistics of *this* party's points (ddof = 0), so a class that others lack, or that has one row
+    (spread 0), is an ordinary case.
     """
-    if spec.coordinates == "numeric":
-        standard = (np.asarray(names, dtype=float) - spec.mean) / spec.scale
-        return np.asarray(np.sqrt(spec.weight) * standard[:, None])
-    if spec.coordinates == "onehot":
-        # One column per known class and a last one for all classes that the schema does not know.
-        columns = class_positions(np.asarray(names, dtype=np.str_), spec.classes, unknown=len(spec.classes))
-        corners = np.zeros((len(names), len(spec.classes) + 1))
-        corners[np.arange(len(names)), columns] = 1.0
-        return np.asarray(np.sqrt(spec.weight / 2.0) * corners)
-    return _gaussian(len(names), parts, full=spec.coordinates == "gaussian-full")
-
-
-def _gaussian(classes: int, parts: Callable[[], Iterator[LabelledPart]], *, full: bool) -> Floats:
     masses = np.zeros(classes)
     for _, weights, codes in parts():
         masses += np.bincount(codes, weights, minlength=classes)
-    means: Floats = sum((_class_means(part, masses) for part in parts()), np.zeros(()))
-    seconds: Floats = sum((_class_seconds(part, masses, means, full=full) for part in parts()), np.zeros(()))
-    spreads = np.array([_matrix_root(one).ravel() for one in seconds]) if full else np.sqrt(seconds)
-    return np.hstack([means, spreads])
+    means, seconds = np.zeros(()), np.zeros(())
+    for features, weights, codes in parts():
+        share = weights / masses[codes]
+        means = means + np.array([share[codes == code] @ features[codes == code] for code in range(classes)])
+    for features, weights, codes in parts():
+        added = []
+        for code, mean in enumerate(means):
+            share, centred = weights[codes == code] / masses[code], features[codes == code] - mean
+            added.append((centred * share[:, None]).T @ centred if full else share @ centred**2)
+        seconds = seconds + np.array(added)
+    if not full:
+        return np.hstack([means, np.sqrt(seconds)])
+    roots = []
+    for values, vectors in map(np.linalg.eigh, seconds):
+        roots.append(((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T).ravel())
+    return np.hstack([means, np.array(roots)])
 
 
-def _class_means(part: LabelledPart, masses: Floats) -> Floats:
-    """What a part adds to the mean of every class."""
-    features, weights, codes = part
-    share = weights / masses[codes]
-    return np.array([share[codes == code] @ features[codes == code] for code in range(len(masses))])
+def other_coding(labels: Iterable[str], classes: Iterable[str]) -> dict[str, str]:
+    """Which class each unknown label probably means: GOOD for good, 1 for yes, 1.0 for 1.
+
+    Tried are, one after the other, the same letters or number in other clothes, another word for yes or no, and the
+    beginning of a single class. A label of which nothing is obvious is left out; all that are guessed mean different
+    classes, or there is no guess.
+    """
+    known = sorted(set(classes))
+    unknown = sorted(set(labels) - set(known))
+    for same in (_plain, _answer):
+        read: dict[str | None, list[str]] = {}
+        for name in known:
+            read.setdefault(same(name), []).append(name)
+        read[None] = []
+        meant = {name: read[same(name)][0] for name in unknown if len(read.get(same(name), ())) == 1}
+        if meant:
+            return meant
+    meant = {}
+    for name in unknown:  # abbreviations, if every unknown label is one and no two of the same class
+        text = name.strip().casefold()
+        longer = [one for one in known if one.casefold().startswith(text) or text.startswith(one.casefold())]
+        if len(longer) != 1 or text.isdigit():
+            return {}
+        meant[name] = longer[0]
+    return meant if len(set(meant.values())) == len(meant) else {}
 
 
-def _class_seconds(part: LabelledPart, masses: Floats, means: Floats, *, full: bool) -> Floats:
-    """What a part adds to the covariance of every class, or to its diagonal."""
-    features, weights, codes = part
-    found = []
-    for code, mean in enumerate(means):
-        rows = codes == code
-        share, centred = weights[rows] / masses[code], features[rows] - mean
-        found.append((centred * share[:, None]).T @ centred if full else share @ centred**2)
-    return np.array(found)
+def _plain(name: str) -> str | None:
+    """Small letters and digits alone; a number as its value."""
+    text = name.strip().casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return "".join(letter for letter in text if letter.isalnum()) or None
 
 
-def _matrix_root(covariance: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdigit()
+def _answer(name: str) -> str | None:
+    text = name.strip().casefold()
+    with suppress(ValueError):
+        text = f"{float(text):g}"
+    return next((words[0] for words in _ANSWERS if text in words), None)

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import log10
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.notes import Note
-from fedbary.space.cell_counts import CellCounts, beyond, count_cells, enough_different, told_missing
-from fedbary.space.label_coding import other_coding
-from fedbary.space.labels import named_classes
-from fedbary.space.limits import limits
-from fedbary.space.points import Points, embed
-from fedbary.space.schema import ColumnSpec, Schema
-from fedbary.space.stored_points import StoredPoints
+from fedbary.space.columns import Bools, ColumnSpec, Integers, NumberSpec, cell_numbers, limits
+from fedbary.space.labels import named_classes, other_coding
+from fedbary.space.points import Points, StoredPoints, embed
+from fedbary.space.schema import Schema
+from fedbary.space.walk import Batch, walk
 from fedbary.wording import on_one_line
 
-# Codes that a client may put into its reply.
-FIT_CODES = frozenset(
-    {
-        "schema.column-beyond",
-        "schema.column-lacks",
-        "schema.ignores-columns",
-        "schema.lacks-classes",
-        "schema.lacks-every-class",
-        "schema.many-copies",
-        "schema.other-coding",
-        "schema.unknown-classes",
-    }
-)
-# Those that say what is wrong with rows; an owner may withhold them. Unknown classes give another coding away.
+Key = TypeVar("Key")
+
+# Codes of what is wrong with rows; an owner may withhold them. Unknown classes give another coding away.
 FINDINGS = frozenset(
     {
         "schema.column-beyond",
@@ -45,6 +33,8 @@ FINDINGS = frozenset(
         "schema.unknown-classes",
     }
 )
+# All that a client may put into its reply.
+FIT_CODES = FINDINGS | {"schema.ignores-columns", "schema.lacks-classes", "schema.lacks-every-class"}
 # Columns of which a client says that they lie beyond the reference, and of which it says that they lack cells.
 MOST_COLUMNS = 5
 # Names in a note; there may be thousands of classes.
@@ -57,6 +47,61 @@ _LEAST_LACKING = 0.05
 _LONGEST_NAME, _LARGEST = 1000, 1e300
 # Copies are worth a word where fewer rows than this share are different.
 _FEW_DIFFERENT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Cells that lack a value or lie beyond the schema's limits.
+
+    Attributes
+    ----------
+    missing : array
+        For each row, its cells without a value.
+    lacking : mapping
+        For each column of the schema, how many cells have no value.
+    beyond : mapping
+        For each column with limits, how many rows lie beyond them in each of its coordinates.
+    """
+
+    missing: Integers
+    lacking: Mapping[str, int]
+    beyond: Mapping[str, Integers]
+
+
+class CellFold:
+    """Counts the cells of a table."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._missing: list[Integers] = []
+        self._lacking = {column.name: 0 for column in schema.columns}
+        self._limited = [
+            column for column in schema.columns if isinstance(column, NumberSpec) and column.low and not column.bounded
+        ]
+        self._beyond = {column.name: np.zeros(column.width, dtype=np.int64) for column in self._limited}
+
+    def add(self, batch: Batch) -> None:
+        self._missing.append(batch.missing.sum(axis=1))
+        for name, count in zip(self._lacking, batch.missing.sum(axis=0).tolist(), strict=True):
+            self._lacking[name] += count
+        for column in self._limited:
+            self._beyond[column.name] += column.beyond(batch.table.columns[column.name]).sum(axis=0)
+
+    def merge(self, other: CellFold) -> None:
+        self._missing += other._missing
+        for name in self._lacking:
+            self._lacking[name] += other._lacking[name]
+        for name in self._beyond:
+            self._beyond[name] += other._beyond[name]
+
+    def done(self) -> CellCounts:
+        return CellCounts(np.concatenate(self._missing), self._lacking, self._beyond)
+
+
+def count_cells(table: Table, schema: Schema) -> CellCounts:
+    """Count the cells of a table."""
+    fold = CellFold(schema)
+    walk(table, schema, fold, encoded=False)
+    return fold.done()
 
 
 def fit_notes(
@@ -94,13 +139,7 @@ def fit_notes(
 
 
 def lacking_notes(shares: Mapping[str, float]) -> list[Note]:
-    """Columns that lack many cells, the worst first, by the share that each lacks.
-
-    Examples
-    --------
-    >>> [str(note) for note in lacking_notes({"age": 0.31, "city": 0.01})]
-    ["31 % of its cells are missing in column 'age'"]
-    """
+    """Columns that lack many cells, the worst first, by the share that each lacks."""
     many = sorted((name for name in shares if shares[name] >= _LEAST_LACKING), key=lambda name: -shares[name])
     return [
         Note("schema.column-lacks", {"column": on_one_line(name), "share": round(shares[name], 2)})
@@ -109,30 +148,22 @@ def lacking_notes(shares: Mapping[str, float]) -> list[Note]:
 
 
 def is_plausible(note: Note) -> bool:
-    """Whether a note that another party sent has a code and facts that `fit_notes` could have made.
-
-    Examples
-    --------
-    >>> is_plausible(Note("schema.many-copies", {"share": 0.5})), is_plausible(Note("schema.many-copies", {"share": 7}))
-    (True, False)
-    """
+    """Whether a note that another party sent has a code and facts that `fit_notes` could have made."""
     return note.code in FIT_CODES and all(_is_fact(name, fact) for name, fact in note.facts.items())
 
 
 def _is_fact(name: str, fact: object) -> bool:
     if name in ("classes", "found", "meant"):
-        return isinstance(fact, tuple | list) and len(fact) <= _MOST_NAMED and all(_is_name(one) for one in fact)
+        return (
+            isinstance(fact, tuple | list) and len(fact) <= _MOST_NAMED and all(_is_fact("column", one) for one in fact)
+        )
     if name == "column":
-        return _is_name(fact)
+        return isinstance(fact, str) and len(fact) <= _LONGEST_NAME
     if fact is None:
         return name in ("least", "times")
     if isinstance(fact, bool) or not isinstance(fact, int | float):
         return False
     return 0 <= fact <= (1.0 if name == "share" else _LARGEST)
-
-
-def _is_name(fact: object) -> bool:
-    return isinstance(fact, str) and len(fact) <= _LONGEST_NAME
 
 
 def require_known_labels(table: Table, schema: Schema, cloud: Points | StoredPoints, *, min_group: int) -> None:
@@ -146,7 +177,7 @@ def require_known_labels(table: Table, schema: Schema, cloud: Points | StoredPoi
     counts = _label_counts(table, cloud, min_group)
     if sum(counts[name] for name in classes) >= min_group:
         return
-    found = _told(counts, min_group)
+    found = sorted(name for name, count in counts.items() if count >= min_group)[:_MOST_NAMED]
     meant = other_coding(found, classes)
     raise DataError(
         "schema.no-known-label",
@@ -165,11 +196,6 @@ def _label_counts(table: Table, cloud: Points | StoredPoints, min_group: int) ->
         labels = labels[np.unique(cloud.point_of_row, return_index=True)[1]]
     codes, names = named_classes(labels)
     return Counter(dict(zip(names.tolist(), np.bincount(codes, minlength=len(names)).tolist(), strict=True)))
-
-
-def _told(counts: Counter[str], min_group: int) -> list[str]:
-    """Names of classes that enough rows have."""
-    return sorted(name for name, count in counts.items() if count >= min_group)[:_MOST_NAMED]
 
 
 def _class_notes(counts: Counter[str], classes: tuple[str, ...], min_group: int) -> list[Note]:
@@ -202,39 +228,25 @@ def _column_notes(
         for place, count in enumerate(counts.tolist())
         if count / len(table) >= _LEAST_BEYOND
     }
-    outside, inside = (
-        enough_different(
-            table,
-            cloud.point_of_row,
-            {(name, place): partial(_lie_beyond, named[name], place, is_beyond) for name, place in shares},
-            least=min_group,
-        )
-        for is_beyond in (True, False)
-    )
-    found = [(shares[key] if inside[key] else 1.0, named[key[0]], key[1]) for key in shares if outside[key]]
-    worst = sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]
-    return [_beyond(share, column, place, _numbers(table, column, place), min_group) for share, column, place in worst]
+    asked = {
+        (*key, side): partial(_lie_beyond, named[key[0]], key[1], side) for key in shares for side in (True, False)
+    }
+    enough = enough_different(table, cloud.point_of_row, asked, least=min_group)
+    found = [(share if enough[*key, False] else 1.0, *key) for key, share in shares.items() if enough[*key, True]]
+    notes = []
+    for share, name, place in sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]:
+        column = named[name]
+        numbers = [cell_numbers(rows.columns[name]).reshape(len(rows), -1)[:, place, None] for rows in table.batches()]
+        own = float(limits(np.concatenate(numbers), min_group).middle[0])  # a median is one row's number
+        title = on_one_line(name) + (f"[{place}]" if column.kind == "block" else "")
+        times = _power_of_ten(own, column.middle[place])
+        notes.append(Note("schema.column-beyond", {"column": title, "share": round(share, 2), "times": times}))
+    return notes
 
 
-def _lie_beyond(column: ColumnSpec, place: int, wanted: bool, rows: Table) -> NDArray[np.bool_]:
-    return np.asarray(beyond(rows, column)[:, place] == wanted)
-
-
-def _numbers(table: Table, column: ColumnSpec, place: int) -> NDArray[np.float64]:
-    """One coordinate of a column, of all rows."""
-    return np.concatenate(
-        [
-            np.asarray(rows.columns[column.name], dtype=np.float64).reshape(len(rows), -1)[:, place]
-            for rows in table.batches()
-        ]
-    )
-
-
-def _beyond(share: float, column: ColumnSpec, place: int, numbers: NDArray[np.float64], min_group: int) -> Note:
-    name = on_one_line(column.name) + (f"[{place}]" if column.kind == "block" else "")
-    middle = float(limits(numbers[:, None], min_group=min_group).middle[0])  # a median is one row's number
-    times = _power_of_ten(middle, column.middle[place])
-    return Note("schema.column-beyond", {"column": name, "share": round(share, 2), "times": times})
+def _lie_beyond(column: ColumnSpec, place: int, wanted: bool, rows: Table) -> Bools:
+    assert isinstance(column, NumberSpec)
+    return np.asarray(column.beyond(rows.columns[column.name])[:, place] == wanted)
 
 
 def _power_of_ten(own: float, reference: float) -> float | None:
@@ -246,3 +258,47 @@ def _power_of_ten(own: float, reference: float) -> float | None:
         return None
     power = round(log10(times))
     return float(f"1e{power}") if power < 0 else 10**power
+
+
+def told_missing(table: Table, schema: Schema, counts: CellCounts, copies: Integers, *, least: int) -> dict[str, float]:
+    """The share of cells without a value in each column, where no fewer than ``least`` different rows say it.
+
+    Where fewer lack a value none does, and where fewer have one all do. Rows that are copies of each other have the
+    same number in ``copies``.
+    """
+    some = [column for column in schema.columns if counts.lacking[column.name]]
+    asked = {(column.name, have): partial(_have_or_lack, column, have) for column in some for have in (True, False)}
+    enough = enough_different(table, copies, asked, least=least)
+    # Where nothing is missing, all rows have a value.
+    all_have = int(np.count_nonzero(np.bincount(copies))) >= least
+    told = {}
+    for column in schema.columns:
+        share = counts.lacking[column.name] / (column.width * len(table))
+        if not enough.get((column.name, True), all_have):
+            share = 1.0
+        elif not enough.get((column.name, False), False):
+            share = 0.0
+        told[column.name] = share
+    return told
+
+
+def _have_or_lack(column: ColumnSpec, have: bool, rows: Table) -> Bools:
+    missing = column.missing(rows.columns[column.name])
+    return missing < column.width if have else missing > 0
+
+
+def enough_different(
+    table: Table, copies: Integers, asked: Mapping[Key, Callable[[Table], Bools]], *, least: int
+) -> dict[Key, bool]:
+    """Whether each of some conditions holds for ``least`` different rows; rows are read as far as that is unknown."""
+    seen: dict[Key, set[int]] = {key: set() for key in asked}
+    start = 0
+    for rows in table.batches() if asked else ():
+        few = [key for key in asked if len(seen[key]) < least]
+        if not few:
+            break
+        here = copies[start : start + len(rows)]
+        for key in few:
+            seen[key].update(np.unique(here[asked[key](rows)])[:least].tolist())
+        start += len(rows)
+    return {key: len(rows) >= least for key, rows in seen.items()}

@@ -1,8 +1,14 @@
-"""Rows as such: keys of their content, a split that depends on nothing else, and guards that count different rows."""
+"""Rows as such: keys of their content, copies among them, and tables in which no group is small.
+
+Two sums over almost the same rows show, by their difference, the few rows in which they differ. So a client that
+sends several (means of all rows, means of classes, averages in every round) makes them all from one table, in which
+no group is small: whatever two of them differ in is then a whole class of at least ``min_group`` different rows.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
@@ -13,17 +19,25 @@ from numpy.typing import NDArray
 
 from fedbary.data.ahead import ahead
 from fedbary.data.categories import category_names
-from fedbary.data.table import PART, Table
+from fedbary.data.table import PART, Table, concat
+from fedbary.errors import DataError
+from fedbary.space.columns import Cells, Floats, Integers, limits
+from fedbary.space.labels import class_names
 
-Floats = NDArray[np.float64]
+Hashes = NDArray[np.bytes_]
 
 # Rows whose numbers are brought together at a time: they stay in the processor's cache.
 _TOGETHER = 2048
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+# Share of a sum that is rounding, and steps after which a centre has long settled.
+_ROUNDING, _MOST_STEPS = 1e-12, 200
+# Stands for all categories that too few rows of a class have; no description names it, so it counts as any other.
+RARE = "(rare)"
 # Digests of a table are asked for by several parts of a run, and hashing a million rows takes seconds.
-_HASHED: WeakKeyDictionary[Table, NDArray[np.bytes_]] = WeakKeyDictionary()
+_HASHED: WeakKeyDictionary[Table, Hashes] = WeakKeyDictionary()
 
 
-def row_keys(table: Table, *, seed: int = 0) -> NDArray[np.bytes_]:
+def row_keys(table: Table, *, seed: int = 0) -> Hashes:
     """A keyed hash of each row's content; equal rows have equal keys, in whatever order rows and columns are."""
     if seed == 0 and table in _HASHED:
         return _HASHED[table]
@@ -35,7 +49,7 @@ def row_keys(table: Table, *, seed: int = 0) -> NDArray[np.bytes_]:
     return keys
 
 
-def _keys(table: Table, seed: int) -> NDArray[np.bytes_]:
+def _keys(table: Table, seed: int) -> Hashes:
     empty = hashlib.blake2b(key=str(seed).encode(), digest_size=16)
     digests = []
     for numbers, text in zip(_number_bytes(table), _text_bytes(table), strict=True):
@@ -81,7 +95,7 @@ def _text_bytes(table: Table) -> Iterator[bytes]:
     return (f"({names[code]}, {list(cells)!r})".encode() for code, cells in rows)
 
 
-def hashed_rows(matrix: NDArray[np.floating]) -> NDArray[np.bytes_]:
+def hashed_rows(matrix: NDArray[np.floating]) -> Hashes:
     """128 bits of each row of numbers, to find equal ones among very many: fast, and nothing that hides a row.
 
     Bits are mixed and summed with random factors (multilinear hashing): two different rows have the same hash with a
@@ -102,9 +116,6 @@ def hashed_rows(matrix: NDArray[np.floating]) -> NDArray[np.bytes_]:
     return hashes.view("S16").ravel()
 
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
 def content_digest(table: Table) -> str:
     """One hash of a table's rows, in whatever order, and of which are of one person where that is known."""
     keys = row_keys(table)
@@ -120,7 +131,7 @@ def content_digest(table: Table) -> str:
 class _Large:
     """What a table of many rows is known by: a hash of each row, and one of all in their order."""
 
-    hashes: NDArray[np.bytes_]
+    hashes: Hashes
     digest: str
 
     @classmethod
@@ -144,7 +155,7 @@ def known_parts(table: Table) -> Iterator[Table]:
     import pandas as pd
 
     codes, different = pd.factorize(table.labels)
-    whole, hashes, start = hashlib.sha256(), list[NDArray[np.bytes_]](), 0
+    whole, hashes, start = hashlib.sha256(), list[Hashes](), 0
     for part in ahead(table.replace(ids=None).batches()):
         yield part
         if any(values.dtype.kind == "O" for values in part.columns.values()):
@@ -169,19 +180,12 @@ def order_digest(table: Table) -> str:
     return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
 
 
-def place_of_first(table: Table) -> NDArray[np.int64]:
-    """For each row its place in `different_rows`.
-
-    Examples
-    --------
-    >>> place_of_first(Table({"age": [52, 31, 52]}, ["ill", "ill", "ill"]))
-    array([0, 1, 0])
-    """
-    _, first, which = np.unique(_hashes(table), return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int64)[which]
+def place_of_first(table: Table) -> Integers:
+    """For each row its place in `different_rows`."""
+    return first_and_group(_hashes(table))[1]
 
 
-def _hashes(table: Table) -> NDArray[np.bytes_]:
+def _hashes(table: Table) -> Hashes:
     return row_keys(table) if len(table) <= PART else _Large.of(table).hashes
 
 
@@ -192,7 +196,7 @@ def different_rows(table: Table) -> Table:
 
 def once(table: Table) -> Table:
     """The table with the first of each different row, with its id."""
-    first = np.sort(np.unique(_hashes(table), return_index=True)[1])
+    first, _ = first_and_group(_hashes(table))
     return table if len(first) == len(table) else table.take(first)
 
 
@@ -212,3 +216,159 @@ def without_rare_values(values: Floats, min_group: int) -> Floats:
     odd = len(values) - ((values == common) | (np.isnan(values) & np.isnan(common))).sum(axis=0)
     rare = (odd > 0) & (odd < min(min_group, len(values) / 2))
     return np.where(rare, common, values) if rare.any() else values
+
+
+def first_and_group(hashes: Hashes) -> tuple[Integers, Integers]:
+    """The first row of each group of those with equal hashes, in order, and the group of each row."""
+    words = hashes.view(np.uint64).reshape(-1, 2)
+    order = np.lexsort(words.T)
+    ordered = words[order]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first = order[begins]  # sorting is stable
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = rank[np.cumsum(begins) - 1]
+    return np.sort(first), group
+
+
+def joined(one: Hashes, other: Hashes) -> Hashes:
+    """Hashes of rows by those of two matrices that stand side by side."""
+    turned = np.roll(other.view(np.uint64).reshape(-1, 2), 1, axis=1)  # equal matrices must not cancel
+    return (one.view(np.uint64).reshape(-1, 2) * np.uint64(3) + turned).view("S16").ravel()
+
+
+def one_row_each(table: Table, order: NDArray[np.intp] | None = None) -> Table:
+    """One row of each person, drawn by lot: the first of them in a random ``order`` of all rows.
+
+    Which one it is depends on that person's rows alone: lots within different persons are independent. So tables that
+    differ in all rows of one person differ here in one row, whatever lots fell elsewhere, and what is ε-differentially
+    private for one row of this table is so for a whole person of the other; its number of rows is that of persons.
+    """
+    if table.persons is None:
+        return table
+    drawn = np.random.default_rng().permutation(len(table)) if order is None else order
+    _, first = np.unique(table.persons[drawn], return_index=True)
+    return table.take(np.sort(drawn[first]))
+
+
+def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
+    """Each different row once, without what fewer than ``min_group`` rows of a class have in common.
+
+    Left out are copies, and the rows of classes with fewer than ``min_group`` different rows (``kind`` ``number``:
+    all rows are one group). Inside a class, a value that fewer than ``min_group`` rows do not share with the others
+    becomes the others' (see `without_rare_values`), and rare categories become one, or the most frequent. So few
+    missing numbers become a mean of ``min_group`` others, and where so few are there, none is.
+    """
+    if min_group <= 1:
+        return table
+    refuse_few(table, min_group)
+    different = once(table)
+    names = class_names(different.labels) if kind == "classes" else np.zeros(len(different))
+    groups = [_plain(different.take(np.flatnonzero(names == name)), kind, min_group) for name in np.unique(names)]
+    large = [group for group in groups if len(group) >= min_group]
+    if not large:
+        what = "different rows of one class" if kind == "classes" else "different rows"
+        raise DataError("schema.too-few-in-a-group", where=table.origin, least=min_group, what=what)
+    return concat(large)
+
+
+def refuse_few(table: Table, min_group: int) -> None:
+    """A table below ``min_group`` rows is no group at all."""
+    if len(table) < min_group:
+        raise DataError("schema.too-few-rows", where=table.origin, rows=len(table), least=min_group)
+
+
+def _plain(group: Table, kind: str, min_group: int) -> Table:
+    """One class without rare values; rows that became equal are one, so it is repeated until nothing changes."""
+    while len(group) >= min_group:
+        columns = {name: without_rare(column, min_group) for name, column in group.columns.items()}
+        labels = without_rare(group.labels, min_group) if kind == "number" else group.labels
+        if labels is group.labels and all(columns[name] is column for name, column in group.columns.items()):
+            return group
+        group = once(group.replace(columns=columns, labels=labels))
+    return group
+
+
+def without_rare(column: Cells, min_group: int) -> Cells:
+    """A column without what fewer than ``min_group`` rows have in common; the same array if nothing in it is rare."""
+    if column.dtype.kind == "O":
+        return _without_rare_texts(column, min_group)
+    values = np.asarray(column, dtype=np.float64).reshape(len(column), -1)
+    plain = _without_rare_holes(without_rare_values(values, min_group), min_group)
+    return column if plain is values else plain.reshape(column.shape).astype(column.dtype)
+
+
+def _without_rare_holes(values: Floats, min_group: int) -> Floats:
+    missing = np.isnan(values).sum(axis=0)
+    scarce = (missing < len(values)) & (missing > len(values) - min_group)
+    few = (missing > 0) & (missing < min_group) & ~scarce
+    if not (few | scarce).any():
+        return values
+    plain = values.copy()
+    plain[:, scarce] = np.nan
+    middle = limits(values[:, few], min_group).middle
+    plain[:, few] = np.where(np.isnan(values[:, few]), middle, values[:, few])
+    return plain
+
+
+def _without_rare_texts(column: Cells, min_group: int) -> Cells:
+    texts = category_names(column).tolist()
+    counts = Counter(texts)
+    rare = [count < min_group for count in map(counts.__getitem__, texts)]
+    if not any(rare):
+        return column
+    # Fewer than min_group rows of rare categories would be a small group themselves; then some category is frequent.
+    instead = RARE if sum(rare) >= min_group else max(counts, key=lambda text: (counts[text], str(text)))
+    return np.array([instead if odd else text for text, odd in zip(texts, rare, strict=True)], dtype=object)
+
+
+def winsorised(values: Cells, min_group: int) -> Floats:
+    """Columns in which no cell makes up more than 1/``min_group`` of the sum of squares about the mean.
+
+    Cells beyond b from the centre c are moved there, b the largest with min_group·b² ≤ Σ min((x − c)², b²), and c the
+    mean of what comes out. Of fewer than 2·``min_group`` cells each may make up 2 / cells.
+    """
+    numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    there = np.maximum((~np.isnan(numbers)).sum(axis=0), 1)
+    fewest = np.minimum(float(min_group), there / 2.0)
+    centred = np.nan_to_num(numbers - np.nansum(numbers, axis=0) / there)
+    large = np.abs(centred).max(axis=0, initial=0.0) ** 2 * fewest > (centred**2).sum(axis=0) * (1.0 + _ROUNDING)
+    if not large.any():
+        return numbers.reshape(values.shape)
+    plain = numbers.copy()
+    plain[:, large] = _clipped(numbers[:, large], fewest[large], min_group)
+    return plain.reshape(values.shape)
+
+
+def _clipped(numbers: Floats, fewest: Floats, min_group: int) -> Floats:
+    holes = np.isnan(numbers)
+    there = (~holes).sum(axis=0)
+    centre, clipped = np.nanmedian(numbers, axis=0), numbers
+    for _ in range(_MOST_STEPS):
+        bound = _largest_deviation(np.where(holes, 0.0, np.abs(numbers - centre)), fewest, min_group)
+        clipped = np.clip(numbers, centre - bound, centre + bound)
+        moved = np.where(holes, 0.0, clipped - centre).sum(axis=0) / there
+        centre = centre + moved
+        if (np.abs(moved) <= _ROUNDING * bound).all():
+            break
+    return clipped
+
+
+def _largest_deviation(deviations: Floats, fewest: Floats, min_group: int) -> Floats:
+    """For each column the largest b with fewest·b² ≤ Σ min(deviation², b²); infinite where it cuts off nothing.
+
+    With the t largest cells cut off it is b² = (sum of the other squares) / (fewest − t), for the first t where those
+    others do not exceed it.
+    """
+    kept = min(min_group + 1, len(deviations))
+    largest = np.flip(np.sort(np.partition(deviations**2, -kept, axis=0)[-kept:], axis=0), axis=0)
+    rest = (deviations**2).sum(axis=0)
+    bound = np.full(len(rest), np.nan)
+    for cut, square in enumerate(largest):
+        share = fewest - cut
+        fits = np.isnan(bound) & ((share <= 0) | (square * share <= rest * (1.0 + _ROUNDING)))
+        bound[fits] = np.inf if cut == 0 else np.sqrt(rest[fits] / np.maximum(share[fits], _ROUNDING))
+        rest = np.maximum(rest - square, 0.0)
+    return bound

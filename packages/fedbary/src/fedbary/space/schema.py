@@ -1,27 +1,30 @@
-"""`Schema`: the agreement that turns every party's rows into points of one space."""
+"""`Schema`: the agreement that turns every party's rows into points of one space.
+
+It comes from another party and decides how rows become numbers. So its parts must mean to a client what they mean to
+its guards, and no number in it may be so large or so small that the arithmetic of a row leaves the finite numbers.
+Whether a schema is refused depends on the schema alone.
+"""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbary.data.atomic import write_atomically
 from fedbary.data.categories import two_spellings
-from fedbary.data.reading import ColumnReading, Reading, ReadKind
+from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind, columns_made
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
-from fedbary.space.schema_bounds import require_plausible
+from fedbary.space.columns import NUMBERS, SMALLEST, ColumnSpec, Floats, column_from_json, pack, unpack, within_bounds
+from fedbary.space.labels import LabelSpec
 from fedbary.strict_json import read_json
-
-Floats = NDArray[np.float64]
 
 VERSION = 5
 # A schema is a small file; anything larger is not one.
@@ -30,51 +33,23 @@ MAX_BYTES = 256 * 2**20
 _READ_AS: dict[str, ReadKind] = {
     "numeric": "number", "boolean": "boolean", "categorical": "category", "block": "vector"
 }  # fmt: skip
-# The fields of a column that hold a number for each of its coordinates.
-_NUMBERS = ("mean", "scale", "middle", "low", "high")
-
-
-@dataclass(frozen=True)
-class ColumnSpec:
-    """One column: its kind and what is needed to encode it.
-
-    ``numeric`` and ``boolean`` have one coordinate, a ``block`` has ``width`` of them, a ``categorical`` one per
-    category and a last one for any ``other``. ``middle`` stands for missing numbers; ``low`` and ``high`` are limits
-    beyond anything in the reference, empty without one. ``absence`` is what the column adds to a squared distance where
-    all its cells are missing, and ``may_lack`` says that they have a coordinate of their own (`fedbary.space.missing`).
-    In a ``bounded`` column numbers beyond the limits stand in the middle: rows of another time are no worse for that.
-    """
-
-    name: str
-    kind: str
-    width: int = 1
-    mean: tuple[float, ...] = ()
-    scale: tuple[float, ...] = ()
-    categories: tuple[str, ...] = ()
-    middle: tuple[float, ...] = ()
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
-    absence: float = 0.0
-    may_lack: bool = False
-    bounded: bool = False
-
-    @property
-    def coordinates(self) -> int:
-        """Number of coordinates that the column becomes."""
-        return len(self.categories) + 1 if self.kind == "categorical" else self.width
-
-
-@dataclass(frozen=True)
-class LabelSpec:
-    """The label: its kind (``classes`` or ``number``), its coordinates and their weight."""
-
-    name: str
-    kind: str
-    coordinates: str
-    classes: tuple[str, ...] = ()
-    mean: float = 0.0
-    scale: float = 1.0
-    weight: float = 1.0
+# What a column of a file may be in a schema, a description or a card, by what it is read as.
+_MAY_BE = {
+    "number": ("numeric", "boolean"),
+    "boolean": ("boolean", "numeric"),
+    "category": ("categorical",),
+    "ordered": ("numeric",),
+    "date": ("numeric",),
+    "vector": ("block",),
+    "image": ("block",),
+    "text": ("block",),
+}
+_MOST_COORDINATES = 2**20
+# How far directions may be from orthonormal, and a metric from symmetric.
+_ROUNDING = 1e-6
+# Largest ratio of the lengths to which a metric brings two directions. Fitting without any shrinkage stays below.
+_MOST_STRETCH = 1e12
+_LARGEST_METRIC = 1e50
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +66,7 @@ class Schema:
     A client that is handed a schema with another version, or whose copy has another fingerprint, refuses.
     ``shared_mark`` says that missing cells of columns that may not lack any have a coordinate together, as they do
     where there is a reference: a client may lack what it never does. ``clip`` is the norm to which the points of a
-    private card are clipped, in public coordinates (`fedbary.space.public_schema`); other schemas have none.
+    private card are clipped, in public coordinates (`fedbary.space.fit.public_schema`); other schemas have none.
     ``reading`` says how the columns of a file become these, as far as anybody said; each cell is read by itself.
 
     Examples
@@ -137,7 +112,7 @@ class Schema:
             ],
         }
         digest = hashlib.sha256(_canonical(small).encode())
-        numbers = [np.array(values) for c in self.columns for values in (getattr(c, name) for name in _NUMBERS)]
+        numbers = [np.array(values) for c in self.columns for values in (getattr(c, name) for name in NUMBERS)]
         matrices = [None if self.projection is None else self.projection.directions, self.whitening]
         for array in [*numbers, *matrices]:
             digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
@@ -147,8 +122,23 @@ class Schema:
     def whole_reading(self) -> Reading:
         """How a file's columns become these: as was said, and where nobody said anything, as what they are here."""
         said = set(self.reading.columns())
-        rest = (column for column in self.columns if column.name not in said)
-        return Reading({**self.reading, **{column.name: _read_as(column) for column in rest}})
+        rest = {
+            column.name: ColumnReading(_READ_AS[column.kind], width=column.width if column.kind == "block" else 0)
+            for column in self.columns
+            if column.name not in said
+        }
+        return Reading({**self.reading, **rest})
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where the coordinates of each column stand, before any projection."""
+        edges = np.cumsum([0, *(column.coordinates for column in self.columns)]).tolist()
+        return {column.name: slice(*edges[place : place + 2]) for place, column in enumerate(self.columns)}
+
+    @property
+    def cells(self) -> int:
+        """The most cells that a row can lack."""
+        return sum(column.width for column in self.columns)
 
     @property
     def encoded_width(self) -> int:
@@ -173,27 +163,19 @@ class Schema:
     @property
     def point_width(self) -> int:
         """Number of coordinates of a point, those of the label included."""
-        d = self.value_width
-        label = {
-            "numeric": 1,
-            "onehot": len(self.label.classes) + 1,
-            "gaussian": 2 * d,
-            "gaussian-full": d + d * d,
-        }
-        return self.feature_width + label[self.label.coordinates]
+        return self.feature_width + self.label.width(self.value_width)
 
     def to_json(self) -> str:
-        """Serialise; numbers keep every bit."""
         content = {
             "version": self.version,
-            "columns": [_packed_column(column) for column in self.columns],
+            "columns": [column.to_json() for column in self.columns],
             "label": vars(self.label),
             "missing": self.missing,
             "shared_mark": self.shared_mark,
             "clip": self.clip,
             "reading": self.reading.to_json(),
-            "projection": None if self.projection is None else _pack(self.projection.directions),
-            "whitening": None if self.whitening is None else _pack(self.whitening),
+            "projection": None if self.projection is None else pack(self.projection.directions),
+            "whitening": None if self.whitening is None else pack(self.whitening),
             "notes": [note.redacted().to_json() for note in self.notes],  # a schema is sent to everybody
         }
         return _canonical({**content, "fingerprint": self.fingerprint})
@@ -204,12 +186,10 @@ class Schema:
         return _parsed(text)
 
     def save(self, path: str | Path) -> None:
-        """Write the schema to a JSON file."""
         write_atomically(path, lambda draft: draft.write_text(self.to_json(), encoding="utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        """Read a schema from a JSON file."""
         file = Path(path)
         if not file.is_file():
             raise SchemaError("schema.no-file", file=str(file))
@@ -236,14 +216,14 @@ def _parsed(text: str) -> Schema:
         if version != VERSION:
             raise SchemaError("schema.other-version", version=repr(version), own=VERSION)
         schema = Schema(
-            columns=tuple(_column(column) for column in content["columns"]),
+            columns=tuple(column_from_json(column) for column in content["columns"]),
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
             missing=content["missing"],
             shared_mark=content["shared_mark"],
             clip=content["clip"],
             reading=Reading.from_json(content["reading"]),
-            projection=None if content["projection"] is None else Projection(_unpack(content["projection"])),
-            whitening=None if content["whitening"] is None else _unpack(content["whitening"]),
+            projection=None if content["projection"] is None else Projection(unpack(content["projection"])),
+            whitening=None if content["whitening"] is None else unpack(content["whitening"]),
             version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
         )
@@ -255,39 +235,86 @@ def _parsed(text: str) -> Schema:
     return schema
 
 
-def _read_as(column: ColumnSpec) -> ColumnReading:
-    return ColumnReading(_READ_AS[column.kind], width=column.width if column.kind == "block" else 0)
-
-
 def _canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _packed_column(column: ColumnSpec) -> dict[str, Any]:
-    """Blocks hold thousands of numbers: as base64 they stay small and exact."""
-    content: dict[str, Any] = dict(vars(column))  # asdict would copy every number
-    if column.kind == "block":
-        content |= {name: _pack(np.array(getattr(column, name))) for name in _NUMBERS}
-    return content
+class _Column(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def width(self) -> int: ...
 
 
-def _column(content: dict[str, Any]) -> ColumnSpec:
-    numbers = {
-        key: tuple(_unpack(content[key]).tolist()) if content["kind"] == "block" else tuple(content[key])
-        for key in _NUMBERS
+def require_plausible(schema: Schema) -> None:
+    """Refuse a schema that no honest party makes."""
+    columns, label = schema.columns, schema.label
+    names = [column.name for column in columns]
+    possible = (
+        bool(columns)
+        and all(isinstance(name, str) for name in [*names, label.name])
+        and len(set(names)) == len(names)
+        and all(column.is_possible() for column in columns)
+        and label.is_possible()
+        and schema.missing in ("refuse", "indicate")
+        and type(schema.shared_mark) is bool
+        and schema.encoded_width <= _MOST_COORDINATES
+        and is_reading_of(schema.reading, columns)
+    )
+    if not possible:
+        raise SchemaError("schema.impossible")
+    bounded = {f"scaling of column '{column.name}'": column.is_bounded() for column in columns} | {
+        "label": label.is_bounded(),
+        "clip norm": schema.clip is None or within_bounds(schema.clip, SMALLEST),
+        "projection": schema.projection is None or _orthonormal(schema.projection.directions, schema.encoded_width),
+        "metric": schema.whitening is None or _metric(schema.whitening, schema.value_width),
     }
-    return ColumnSpec(**{**content, **numbers, "categories": tuple(content["categories"])})
+    for what, fine in bounded.items():
+        if not fine:
+            raise SchemaError("schema.beyond-bounds", what=what)
 
 
-def _pack(values: Floats) -> dict[str, Any]:
-    data = np.ascontiguousarray(values, dtype="<f8")
-    return {"shape": list(data.shape), "float64": base64.b64encode(data.tobytes()).decode("ascii")}
+def is_reading_of(reading: Reading, columns: Iterable[_Column]) -> bool:
+    """Whether files that are read like this have such columns, and no column comes from two of a file's."""
+    found = {column.name: (column.kind, column.width) for column in columns}
+    made = reading.columns()
+    if len(set(made)) < len(made) or any(column.kind in LEFT_OUT for column in reading.values()):
+        return False
+    return all(is_made_of(name, column, found) for name, column in reading.items())
 
 
-def _unpack(content: dict[str, Any]) -> Floats:
-    data = np.frombuffer(base64.b64decode(content["float64"], validate=True), dtype="<f8")
-    if not np.isfinite(data).all():
-        raise ValueError("numbers that are not finite")
-    values = data.reshape(content["shape"]).astype(np.float64)
-    values.flags.writeable = False
-    return values
+def is_made_of(name: str, column: ColumnReading, found: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether what a file's column becomes is among columns of some kinds and widths.
+
+    Of another width, a few words of a schema would make a client fill its memory with numbers that have no place in it.
+    """
+    from fedbary.data.encoders import width_of
+
+    own, *circles = columns_made(name, column)
+    kind, width = found.get(own, ("", 0))
+    fits = kind in _MAY_BE[column.kind] and (column.width or width_of(column)) in (None, width)
+    return fits and all(found.get(one) == ("block", 2) for one in circles)
+
+
+def _orthonormal(directions: Floats, width: int) -> bool:
+    if directions.ndim != 2 or directions.shape[1] != width or not 1 <= len(directions) <= width:
+        return False
+    if np.abs(directions).max() > 1.0 + _ROUNDING:
+        return False
+    return bool(np.abs(directions @ directions.T - np.eye(len(directions))).max() <= _ROUNDING)
+
+
+def _metric(matrix: Floats, width: int) -> bool:
+    """Symmetric, and with eigenvalues that lie neither far out nor far apart."""
+    if matrix.shape != (width, width) or np.abs(matrix).max() > _LARGEST_METRIC:
+        return False
+    size = float(np.sqrt((matrix**2).sum()))
+    if size < 1.0 / _LARGEST_METRIC or np.abs(matrix - matrix.T).max() > _ROUNDING * size:
+        return False
+    try:
+        np.linalg.cholesky(matrix / size - np.eye(width) / _MOST_STRETCH)
+    except np.linalg.LinAlgError:
+        return False
+    return True

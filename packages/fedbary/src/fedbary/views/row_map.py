@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fedbary.data.objects import as_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError
+from fedbary.space.encode import features
 from fedbary.space.labels import class_names
-from fedbary.space.points import features
 from fedbary.space.row_identity import order_digest
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import RowFacts, are_called

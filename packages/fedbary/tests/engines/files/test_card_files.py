@@ -14,7 +14,7 @@ from fedbary.engines.packed import Packed
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SchemaError, SettingsError
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.messages import Failure
-from fedbary.space.public_schema import public_schema
+from fedbary.space.fit import public_schema
 
 NAMES = ("north", "south", "west", "east", "centre")
 GUARDED = fb.Cards(policy="guarded")

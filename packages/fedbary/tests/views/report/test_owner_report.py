@@ -15,7 +15,7 @@ from fedbary.data.export import write
 from fedbary.errors import DataError, PrivacyError, SettingsError
 from fedbary.guard.owner_files import save_owner_view
 from fedbary.notes import Note
-from fedbary.space.points import features
+from fedbary.space.encode import features
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.rows import RowFacts, ScoredRows, row_frame

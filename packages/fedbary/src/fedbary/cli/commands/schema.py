@@ -51,7 +51,7 @@ def make(
     that says of each column its centre and scale, or its levels, and the classes of the label.
     """
     from fedbary.cli.ui.tables import screen
-    from fedbary.space.public_points import public_width
+    from fedbary.space.encode import public_width
 
     if file.suffix.lower() == ".toml":
         typed = {"--label": label, "--id": row_id, "--coordinates": coordinates, "--seed": seed or None}
@@ -61,7 +61,7 @@ def make(
         made = _hand_written(file)
     else:
         from fedbary.data.files import read
-        from fedbary.space.public_schema import public_schema
+        from fedbary.space.fit import public_schema
 
         table = read(file, label or "label", id=row_id, options=reading)
         made = public_schema(table, coordinates=coordinates or "auto", task=task, seed=seed)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fedbary.data.reading import Reading
     from fedbary.engines.files.message_file import MessageFile
     from fedbary.protocols.cards.card import CardColumn
-    from fedbary.space.schema import ColumnSpec, LabelSpec
+    from fedbary.space.columns import ColumnSpec
+    from fedbary.space.labels import LabelSpec
 
 _MEANING = {
     "question": "A question to a data owner, who answers it with `fedbary answer TABLE FILE`.",

@@ -21,7 +21,7 @@ from fedbary.judging.scoring.components import (
     whitened_variances,
 )
 from fedbary.judging.scoring.mixture import Centroids, groupings_by_class, soft_minima
-from fedbary.space.points import project
+from fedbary.space.encode import project
 from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.compute.arrays import centred_distances
 from fedbary.judging.scoring.mixture import Centroids, soft_minimum_of_one
-from fedbary.space.points import project
+from fedbary.space.encode import project
 from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from fedbary.judging.scoring.components import (
 from fedbary.judging.scoring.linear import LogisticRegressions, best_linear
 from fedbary.judging.scoring.mixture import Centroids, grouped_by_class
 from fedbary.judging.scoring.model import ScoringModel
-from fedbary.space.points import project
+from fedbary.space.encode import project
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

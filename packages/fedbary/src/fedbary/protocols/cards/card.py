@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from fedbary.data.reading import Reading
 from fedbary.errors import ProtocolError
 from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
-from fedbary.space.schema import Schema
-from fedbary.space.schema_bounds import is_reading_of
+from fedbary.space.schema import Schema, is_reading_of
 from fedbary.strict_json import read_json
 from fedbary.wording import on_one_line
 

@@ -30,8 +30,7 @@ from fedbary.protocols.released_table import OneRelease, Release
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
-from fedbary.space.persons import one_row_each
-from fedbary.space.row_identity import row_keys
+from fedbary.space.row_identity import one_row_each, row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import RowRules
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
 from fedbary.data.ahead import ahead
+from fedbary.data.categories import category_names
 from fedbary.data.table import PART, Table
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.joined import joined
 from fedbary.space.description import stated_reading
-from fedbary.space.encode import category_texts, column_kind
+from fedbary.space.encode import column_kind
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Task
 from fedbary.space.row_identity import different_rows, known_parts
@@ -98,7 +99,7 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tuple[CardColumn, Floats]:
     if column_kind(values) == "categorical":
-        texts = category_texts(values)
+        texts = category_names(values).tolist()
         levels = tuple(sorted({text for text in texts if text not in (None, unnamed)}))
         place = {level: index for index, level in enumerate(levels)}
         lacks = None in texts

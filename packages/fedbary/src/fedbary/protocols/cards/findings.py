@@ -14,7 +14,7 @@ from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 from fedbary.protocols.cards.placing import missing_of_columns
 from fedbary.protocols.cards.repair import repaired
-from fedbary.space.label_coding import other_coding
+from fedbary.space.labels import other_coding
 from fedbary.space.notes import MOST_COLUMNS, lacking_notes
 from fedbary.space.schema import Schema
 from fedbary.valuation.verdict import COLUMN_OFF, LEVEL_CODING

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.exact_card import card_of_rows, card_points
 from fedbary.protocols.released_table import ReleasedTable, enough_rows, points_of, stand_out
-from fedbary.space.k_anonymous import RARE
+from fedbary.space.row_identity import RARE
 
 Floats = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from fedbary.notes import Note
 from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise
-from fedbary.space.description import ColumnDescription, Description
-from fedbary.space.encode import between_categories
+from fedbary.space.columns import CategorySpec, ColumnDescription, ColumnSpec
+from fedbary.space.description import Description
+from fedbary.space.encode import mark_cells
 from fedbary.space.fit import agree
 from fedbary.space.labels import class_positions
 from fedbary.space.options import Space
-from fedbary.space.public_points import mark_cells
-from fedbary.space.schema import ColumnSpec, Schema
+from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def agreed_schema(
     """The schema of the cards, and why some cards have no place in it.
 
     Columns that some cards or the reference lack, have in another kind or without any value are left out (see
-    `fedbary.space.common_columns`); the schema's notes name them. Levels that fewer than ``min_group`` rows of all
+    `fedbary.space.description.common_columns`); the schema's notes name them. Levels that fewer than ``min_group`` rows of all
     together have count as any other. Where cards come in public coordinates, these are the schema.
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
@@ -223,7 +223,8 @@ def _place_levels(spec: ColumnSpec, own: CardColumn, centre: Floats) -> tuple[Fl
             matrix[spec.categories.index(level), index] = 1.0
             matrix[other, index] = -1.0
     if own.lacks:
-        matrix[:, len(own.levels)] = between_categories(spec)
+        assert isinstance(spec, CategorySpec)
+        matrix[:, len(own.levels)] = spec.between
         matrix[other, len(own.levels)] -= 1.0
     return matrix, offset
 

@@ -28,16 +28,16 @@ from fedbary.data.table import Table
 from fedbary.errors import SchemaError
 from fedbary.privacy.noise import Below, discrete_gaussian, largest_rho
 from fedbary.protocols.cards.card import Card, Release
-from fedbary.space.encode import require_columns
-from fedbary.space.public_points import (
+from fedbary.space.encode import (
+    ROW_WISE,
     mark_cells,
     mark_weight,
     public_classes,
     public_codes,
     public_points,
     public_width,
+    require_columns,
 )
-from fedbary.space.row_points import squares
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -183,7 +183,7 @@ def whole_points(points: Floats, clip: float) -> Floats:
     """
     with np.errstate(all="ignore"):
         relative = points / clip
-        length = np.maximum(np.sqrt(squares(relative)), 1.0)
+        length = np.maximum(np.sqrt(ROW_WISE.squares(relative.T)), 1.0)
         whole = np.trunc(relative / length * (GRID * (1.0 - _ROUNDING)))
-        inside = squares(whole) <= GRID**2  # false for NaN, too
+        inside = ROW_WISE.squares(whole.T) <= GRID**2  # false for NaN, too
     return np.where(inside, whole, 0.0).T

@@ -42,8 +42,8 @@ from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, a
 from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
 from fedbary.space.description import check_table, without_names
+from fedbary.space.fit import public_schema
 from fedbary.space.options import Space
-from fedbary.space.public_schema import public_schema
 from fedbary.space.row_identity import different_rows
 from fedbary.space.schema import Schema
 from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of

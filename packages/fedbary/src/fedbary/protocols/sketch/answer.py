@@ -11,8 +11,7 @@ from fedbary.errors import PrivacyError
 from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.lower_end import lower_end
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.space.points import Points
-from fedbary.space.stored_points import StoredPoints
+from fedbary.space.points import Points, StoredPoints
 from fedbary.transport import Transport, solve
 from fedbary.transport.cloud import Cloud
 from fedbary.transport.semi_discrete import WORST_GAP

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.ahead import ahead
-from fedbary.data.table import PART, Table
+from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
 from fedbary.judging.federation import judgements
 from fedbary.judging.groups import Groups
@@ -19,7 +18,7 @@ from fedbary.judging.judge import Judge
 from fedbary.judging.model import JudgingModel
 from fedbary.notes import Note
 from fedbary.protocols.first_message import FirstMessage
-from fedbary.protocols.judged_table import give, judged_alone, row_columns
+from fedbary.protocols.judged_table import JudgeFold, judged_alone, row_columns
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.released_table import OneRelease, Release, ReleasedTable
 from fedbary.protocols.sketch import Sketch
@@ -28,14 +27,12 @@ from fedbary.protocols.sketch.numbers import about_rows
 from fedbary.protocols.sketch.private_answer import private_answer
 from fedbary.protocols.sketch.private_numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
-from fedbary.space.cell_counts import CellCounter, CellCounts
 from fedbary.space.encode import require_columns
-from fedbary.space.notes import FINDINGS, fit_notes, require_known_labels
-from fedbary.space.parts import encoded_parts
-from fedbary.space.persons import one_row_each
-from fedbary.space.points import Points
+from fedbary.space.notes import FINDINGS, CellCounts, CellFold, fit_notes, require_known_labels
+from fedbary.space.points import CloudFold, Points, StoredPoints
+from fedbary.space.row_identity import one_row_each
 from fedbary.space.schema import Schema
-from fedbary.space.stored_points import CloudMaker, StoredPoints
+from fedbary.space.walk import walk
 from fedbary.transport import solve
 from fedbary.valuation.rows import ONE_CLASS, RowFacts, RowRules, ScoredRows, calibrated_gradient
 
@@ -234,14 +231,10 @@ class SketchClient:
                 judge = Judge(model, len(rows), Groups(np.arange(len(rows)), least) if guarded else None)
         except FedbaryError as error:  # the distance does not need it
             problem = error
-        points, cells = CloudMaker(rows, schema), CellCounter(schema)
-        parts = encoded_parts(rows, schema)
-        for part in parts if len(rows) <= PART else ahead(parts):
-            points.add(part)
-            cells.add(part.table, part.missing)
-            if judge is not None:
-                give(judge, part, schema, projected=False)
-        return SeenRows(rows, points.made(), cells.counted(), judge, problem)
+        schema.label.require(rows.labels, where=rows.origin)
+        points, cells = CloudFold(schema), CellFold(schema)
+        walk(rows, schema, points, cells, *([] if judge is None else [JudgeFold(judge, schema, projected=False)]))
+        return SeenRows(rows, points.done(), cells.done(), judge, problem)
 
 
 def _scalars(rows: int, found: Answer) -> dict[str, Scalar]:

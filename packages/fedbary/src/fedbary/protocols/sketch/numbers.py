@@ -12,8 +12,7 @@ from fedbary.judging.estimates import Estimate
 from fedbary.judging.federation import Judgement
 from fedbary.protocols.judged_clients import quality_columns
 from fedbary.protocols.messages import Scalar
-from fedbary.space.cell_counts import CellCounts, told_missing
-from fedbary.space.points import cells_of_a_row
+from fedbary.space.notes import CellCounts, told_missing
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import bad_rows
 
@@ -44,12 +43,12 @@ def about_rows(
         found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
     if np.isfinite(judgement.blur):
         found["blur"] = round(judgement.blur, _DIGITS)
-    share = float(cells.missing.mean()) / cells_of_a_row(schema)
+    share = float(cells.missing.mean()) / schema.cells
     if min_group > 1:
         # No column says of few rows that they lack a cell, or that they have one.
         shares = told_missing(table, schema, cells, copies, least=min_group)
         lacking = sum(shares[column.name] * column.width for column in schema.columns)
-        share = round(lacking / cells_of_a_row(schema), _DIGITS)
+        share = round(lacking / schema.cells, _DIGITS)
     return {**found, "missing": share}
 
 

@@ -13,8 +13,7 @@ from fedbary.privacy.noise import GRID, release, row_costs
 from fedbary.protocols.sketch.answer import Answer
 from fedbary.protocols.sketch.private_numbers import PARTS, PublicJudge, RowCounts, count_rows
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.points import cells_of_a_row
-from fedbary.space.row_points import row_points
+from fedbary.space.encode import row_points
 from fedbary.space.schema import Schema
 from fedbary.transport.simplex import integer_flow, whole_masses
 
@@ -86,7 +85,7 @@ def noisy_shares(found: Sums, rows: int, schema: Schema, epsilon: float) -> dict
     """The counts with noise, as shares of rows and of cells."""
     if found.counts is None:
         return {}
-    cells = cells_of_a_row(schema)
+    cells = schema.cells
     most = {"doubted": 1, "odd": 1, "missing": cells}
     shares = {}
     for name, sensitivity in most.items():

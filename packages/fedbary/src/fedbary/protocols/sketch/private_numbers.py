@@ -22,8 +22,9 @@ from fedbary.judging.estimates import Estimate
 from fedbary.privacy.noise import GRID
 from fedbary.protocols.messages import Scalar
 from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
-from fedbary.space.points import Points, missing_cells
-from fedbary.space.row_points import label_places, mapped, row_values
+from fedbary.space.columns import category_places
+from fedbary.space.encode import ROW_WISE, missing_cells, row_values
+from fedbary.space.points import Points
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json
 from fedbary.transport.solve import cost_matrix
@@ -85,8 +86,8 @@ def count_rows(table: Table, schema: Schema, judge: PublicJudge, nearest: Floats
         doubted = nearest - by_features > judge.doubted_from
     else:
         with np.errstate(all="ignore"):
-            votes = mapped(row_values(table, schema), judge.coefficients.T) + judge.offsets[:, None]
-        doubted = np.argmax(votes, axis=0) != label_places(table.labels, judge.classes)
+            votes = ROW_WISE.times(row_values(table, schema), judge.coefficients.T) + judge.offsets
+        doubted = np.argmax(votes, axis=1) != category_places(table.labels, judge.classes)
     missing = int(missing_cells(table, schema).sum())
     return RowCounts(int((doubted & ~odd).sum()), int(odd.sum()), missing)
 

@@ -32,9 +32,10 @@ from fedbary.protocols.sketch.held_out import held_out_costs
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, client_numbers
 from fedbary.protocols.sketch.private_numbers import CleanRates, clean_rates
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
+from fedbary.space.encode import missing_share
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
-from fedbary.space.points import cells_of_a_row, class_codes, embed, missing_share
+from fedbary.space.points import class_codes, embed
 from fedbary.space.row_identity import different_rows, place_of_first
 from fedbary.space.schema import Schema
 from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
@@ -273,7 +274,7 @@ class SketchServer:
         """Estimates about a client's rows: its own, or made of its noisy shares."""
         if self._rates is None or np.isnan(numbers["doubted"]):
             return numbers
-        cells, epsilon = cells_of_a_row(self._schema), self._settings.epsilon or np.inf
+        cells, epsilon = self._schema.cells, self._settings.epsilon or np.inf
         return {**numbers, **self._rates.columns(numbers, cells=cells, epsilon=epsilon)}
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.scoring.mixture import grouped_by_class
+from fedbary.space.columns import LARGEST, SMALLEST
 from fedbary.space.points import Points
-from fedbary.space.schema_bounds import LARGEST, SMALLEST
 from fedbary.transport.solve import cost_matrix
 
 Floats = NDArray[np.float64]
