@@ -105,7 +105,7 @@ def row_costs(coordinates: Floats, points: Floats, cap: float) -> Floats:
     A matrix product rounds a row differently depending on how many others stand beside it, and a dishonest server can
     make that visible. So here is no product of matrices and no sum along rows: coordinate by coordinate, elementwise
     additions, subtractions and multiplications, each correctly rounded (IEEE 754) and so the same wherever a row
-    stands, and no other row can change it. ``coordinates`` has one line per coordinate, see `fedbary.space.encode.row_points`.
+    stands, and no other row can change it. ``coordinates`` has one line per coordinate (`encode.row_points`).
     What cannot be computed costs ``GRID``. The numbers are integers in doubles, as a network simplex wants them.
     """
     width, rows = coordinates.shape

@@ -35,7 +35,7 @@ def agreed_schema(
     """The schema of the cards, and why some cards have no place in it.
 
     Columns that some cards or the reference lack, have in another kind or without any value are left out (see
-    `fedbary.space.description.common_columns`); the schema's notes name them. Levels that fewer than ``min_group`` rows of all
+    `fedbary.space.description`); the schema's notes name them. Levels that fewer than ``min_group`` rows of all
     together have count as any other. Where cards come in public coordinates, these are the schema.
     """
     public = {name: card for name, card in cards.items() if card.schema is not None}
