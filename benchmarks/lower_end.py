@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 import fedbary as fb
-from fedbary.protocols.sketch import lower_end as module
+from fedbary.protocols.sketch import answer as module
 from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
 from fedbary.space.points import Points, class_codes
 from fedbary.transport import Transport, solve

@@ -44,7 +44,7 @@ from fedbary.guard.node import STATE, Asked, Envelope, LastAnswer, RunState
 from fedbary.guard.owner_files import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note, notes_from_text, notes_to_text
-from fedbary.protocols.cards.checks import check_card
+from fedbary.protocols.cards.card import check_card
 from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Failure, Message, Reply, injective_digest
 from fedbary.protocols.registry import exchanges_of

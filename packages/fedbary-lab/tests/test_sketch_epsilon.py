@@ -10,7 +10,7 @@ from codes import coded
 from fedbary.errors import SchemaError
 from fedbary.privacy.noise import GRID
 from fedbary.protocols.messages import Message
-from fedbary.protocols.sketch.private_answer import released_sums, units_per_row
+from fedbary.protocols.sketch.answer import released_sums, units_per_row
 from fedbary.valuation.rows import RowRules
 from fedbary_lab.experiments.empirical_epsilon import measured_epsilon, neighbour, rounding_trap
 

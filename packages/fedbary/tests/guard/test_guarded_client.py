@@ -14,8 +14,8 @@ from fedbary.guard.guarded_client import OF_THE_QUESTION, Declared, GuardedClien
 from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note
+from fedbary.protocols.halves import UnusableClient
 from fedbary.protocols.messages import Failure, Message, Reply
-from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.sentences import sentence
 from fedbary.valuation.rows import RowRules, ScoredRows
 
@@ -394,7 +394,7 @@ def test_the_whole_text_is_in_the_owner_s_log(ledger, caplog):
     assert f"column '{CANARY}' holds text values; expected numbers" in first  # a column's name is no cell
     assert "such as" not in first
     assert "internal error (ZeroDivisionError)" in second
-    assert "unusable_client.py" in second
+    assert "halves.py" in second
     assert CANARY not in second
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.protocols.cards.card import Release
-from fedbary.protocols.cards.checks import check_card
+from fedbary.protocols.cards.card import Release, check_card
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.private_card import private_card

@@ -12,7 +12,7 @@ from codes import coded
 from fedbary.engines.coordinator import RunConfig
 from fedbary.judging.estimates import Estimate
 from fedbary.judging.labels import SHARES
-from fedbary.protocols.cards.claims import contradicted
+from fedbary.protocols.cards.wrong_labels import contradicted
 from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import DISPUTED, NO_WEIGHT, Advice
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise
-from fedbary.protocols.cards.repair import repaired
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise, repaired
 
 CLASSES, WIDTH = 6, 12
 CENTRES = np.random.default_rng(0).standard_normal((CLASSES, WIDTH)) * np.linspace(1.0, 0.1, WIDTH)

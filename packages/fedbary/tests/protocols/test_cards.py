@@ -14,10 +14,8 @@ from codes import coded
 from fedbary.data.table import concat
 from fedbary.errors import ProtocolError
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.class_moments import ClassMoments
-from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.leave_one_out import Holders, Sums
-from fedbary.protocols.cards.narrow import as_in, narrowed
+from fedbary.protocols.cards.class_moments import ClassMoments, Holders, Sums
+from fedbary.protocols.cards.exact_card import as_in, exact_card, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share, placed
 from fedbary.space.encode import encode
 from fedbary.space.labels import class_names

@@ -6,10 +6,8 @@ import pytest
 import fedbary as fb
 from fedbary.data.changed import ChangedTable
 from fedbary.data.table import PART
-from fedbary.protocols.cards.card import ARRAYS
-from fedbary.protocols.cards.exact_card import card_of_rows, exact_card
-from fedbary.protocols.cards.joined import joined
-from fedbary.protocols.cards.narrow import by_name, narrowed
+from fedbary.protocols.cards.card import ARRAYS, joined
+from fedbary.protocols.cards.exact_card import by_name, card_of_rows, exact_card, narrowed
 from fedbary.space.row_identity import different_rows
 
 ROWS = 1000

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.protocols.interpolation.common_support import LEAST_SUPPORT, common_support
+from fedbary.protocols.interpolation.server import LEAST_SUPPORT, common_support
 from fedbary.protocols.messages import Reply
 from fedbary.valuation.rows import RowRules
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
-from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.released_table import ReleasedTable
+from fedbary.protocols.released_table import ReleasedTable, guarded_card
 from fedbary.space.row_identity import row_keys
 
 ROWS = 120

@@ -20,8 +20,7 @@ from fedbary.judging.counts import CELLS, cells_of
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.judged_table import judge_of
 from fedbary.protocols.messages import Message, array_text
-from fedbary.protocols.sketch.answer import guarded_answer
-from fedbary.protocols.sketch.guard import capped_together, least_mass, nearest_shared, singled_out
+from fedbary.protocols.sketch.answer import capped_together, guarded_answer, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve

@@ -15,8 +15,8 @@ from fedbary.errors import FedbaryError, PrivacyError, ProtocolError, SchemaErro
 from fedbary.guard.guarded_client import OF_THE_QUESTION
 from fedbary.privacy.noise import GRID, row_costs
 from fedbary.protocols.messages import Message
-from fedbary.protocols.sketch.private_answer import noisy_costs, private_answer, released_sums, units_per_row
-from fedbary.protocols.sketch.private_numbers import PublicJudge
+from fedbary.protocols.sketch.answer import noisy_costs, private_answer, released_sums, units_per_row
+from fedbary.protocols.sketch.numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.columns import BlockSpec, CategorySpec, NumberSpec
 from fedbary.space.encode import row_points
@@ -254,7 +254,7 @@ def test_a_failure_inside_is_the_owner_s_to_know_and_looks_like_an_answer(broken
     def fails(*_):
         raise ValueError("row 17 holds a secret")
 
-    monkeypatch.setattr(f"fedbary.protocols.sketch.private_answer.{broken}", fails)
+    monkeypatch.setattr(f"fedbary.protocols.sketch.answer.{broken}", fails)
     schema = QUESTIONS["plain"]
     with caplog.at_level(logging.ERROR, logger="fedbary.owner"):
         found = private_answer(rows_with(), schema, centre(schema, cap=3.0), 1e6).costs

@@ -14,11 +14,9 @@ from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.notes import Note
 from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply
-from fedbary.protocols.sketch.answer import exact_answer
-from fedbary.protocols.sketch.held_out import _between_sizes, _some_sizes
-from fedbary.protocols.sketch.lower_end import lower_end
+from fedbary.protocols.sketch.answer import exact_answer, lower_end
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, PLACE
-from fedbary.protocols.sketch.sketch import coarsened, make_sketch
+from fedbary.protocols.sketch.sketch import _between_sizes, _some_sizes, coarsened, make_sketch
 from fedbary.space.points import Points
 from fedbary.transport import solve
 from fedbary.valuation.rows import RowRules
@@ -96,7 +94,7 @@ def test_the_lower_end_of_a_large_cloud_is_certified_from_a_sample(seed):
     P, Q, sketch = random_problem(seed)
     start = solve(P, sketch.points, None, sketch.weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedbary.protocols.sketch.lower_end._POINTS", 12)
+        patch.setattr("fedbary.protocols.sketch.answer._POINTS", 12)
         found = lower_end(P, sketch, start)
     assert max(0.0, start.distance - sketch.error) ** 2 - 1e-9 <= found <= solve(P.points, Q).cost + 1e-9
 
@@ -423,7 +421,7 @@ def test_all_clean_rows_are_drawn_once(monkeypatch, digits):
     parts = fb.partitions.by_size(digits, [150, 200, 100], seed=0).clients
     clients, reference = {"a": parts["client_1"], "b": parts["client_2"]}, parts["client_3"]
     solved = []
-    module = sys.modules["fedbary.protocols.sketch.held_out"]
+    module = sys.modules["fedbary.protocols.sketch.sketch"]
     original = module._held_out_cost
     monkeypatch.setattr(module, "_held_out_cost", lambda *args: solved.append(args[-1]) or original(*args))
     result = fb.value(clients, reference, protocol="sketch", seed=0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.same_cards import counted_as
+from fedbary.protocols.cards.findings import counted_as
 from fedbary.valuation.rows import RowRules
 
 CLOSED = fb.Cards(policy="guarded")

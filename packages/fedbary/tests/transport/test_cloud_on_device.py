@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedbary.compute import computing_on, device, device_used
-from fedbary.protocols.sketch.lower_end import lower_end
+from fedbary.protocols.sketch.answer import lower_end
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.transport.cloud import CloudInMemory, CloudOnDevice, on_device
 from fedbary.transport.semi_discrete import Targets, semi_discrete, survey

@@ -17,8 +17,7 @@ from scipy.stats import beta
 
 import fedbary as fb
 from fedbary.privacy.noise import GRID
-from fedbary.protocols.sketch.answer import relaxed_cost
-from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, released_sums, units_per_row
+from fedbary.protocols.sketch.answer import Sums, noisy_costs, relaxed_cost, released_sums, units_per_row
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.columns import CategorySpec
 from fedbary.space.labels import LabelSpec

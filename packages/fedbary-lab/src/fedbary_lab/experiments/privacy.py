@@ -16,10 +16,8 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.privacy.noise import GRID, row_costs
-from fedbary.protocols.sketch.answer import exact_answer
-from fedbary.protocols.sketch.numbers import client_numbers
-from fedbary.protocols.sketch.private_answer import Sums, noisy_costs, noisy_shares, released_sums, units_per_row
-from fedbary.protocols.sketch.private_numbers import PublicJudge
+from fedbary.protocols.sketch.answer import Sums, exact_answer, noisy_costs, noisy_shares, released_sums, units_per_row
+from fedbary.protocols.sketch.numbers import PublicJudge, client_numbers
 from fedbary.protocols.sketch.server import SketchServer
 from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.encode import row_points

@@ -17,11 +17,10 @@ from fedbary.errors import DataError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import card_of_rows, exact_card
-from fedbary.protocols.cards.guards import guarded_card
 from fedbary.protocols.cards.placing import agreed_schema, placed
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.cards.worth import Judge, play_worth, public_directions, reference_judge
-from fedbary.protocols.released_table import ReleasedTable
+from fedbary.protocols.released_table import ReleasedTable, guarded_card
 from fedbary.space.encode import encode, place
 from fedbary.space.fit import public_schema
 from fedbary.space.labels import class_names, label_kind

@@ -8,8 +8,7 @@ from fedbary.errors import ProtocolError
 from fedbary.forms import Record
 from fedbary.notes import Note
 from fedbary.protocols.forms import fitting_replies
-from fedbary.protocols.interpolation.client_track import ClientTrack
-from fedbary.protocols.interpolation.server import InterpolationServer
+from fedbary.protocols.interpolation.server import ClientTrack, InterpolationServer
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary_lab.paper import PaperInterpolation
 from fedbary_lab.paper.potentials import source_potential

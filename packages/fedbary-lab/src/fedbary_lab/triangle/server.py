@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.forms import Numbers, Record
 from fedbary.protocols.forms import ROWS, fitting_replies
-from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.interpolation.client_track import ClientTrack
+from fedbary.protocols.host import ALONE, Host, derived_seed
+from fedbary.protocols.interpolation.server import ClientTrack
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -26,7 +26,6 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
-from fedbary.protocols.randomness import derived_seed
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points

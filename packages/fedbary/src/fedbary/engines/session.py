@@ -24,7 +24,7 @@ from fedbary.errors import FedbaryError, ProtocolError, SettingsError, Waiting
 from fedbary.guard.policy import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.host import Host
+from fedbary.protocols.host import Host, shared_secret
 from fedbary.protocols.messages import (
     ServerProtocol,
     Settings,
@@ -35,7 +35,6 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
-from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS, claims_of, only_in_one_process
 from fedbary.space.description import LEFT_OUT, OF_FEW
 from fedbary.space.row_identity import content_digest

@@ -28,7 +28,8 @@ from fedbary.guard.released_tables import ReleasedTables, keep_reply, kept_reply
 from fedbary.notes import Note, notes_to_text
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of, card_reply
-from fedbary.protocols.cards.narrow import widths_in
+from fedbary.protocols.cards.exact_card import widths_in
+from fedbary.protocols.halves import UnusableClient
 from fedbary.protocols.messages import (
     ClientProtocol,
     Failure,
@@ -41,7 +42,6 @@ from fedbary.protocols.messages import (
     injective_digest,
     text_array,
 )
-from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.encode import column_widths, require_widths
 from fedbary.space.row_identity import content_digest
 from fedbary.space.schema import Schema

@@ -26,10 +26,10 @@ from fedbary.guard.owner_files import LOGGER, log_error, owner_log, save_rows
 from fedbary.guard.policy import OwnerPolicy, asked_digest, delta_of, epsilon_of, message_key, most_messages
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import Exchange, check_message
+from fedbary.protocols.halves import UnusableClient
+from fedbary.protocols.host import shared_secret
 from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, Settings, State
-from fedbary.protocols.randomness import shared_secret
 from fedbary.protocols.registry import PROTOCOLS, exchanges_of
-from fedbary.protocols.unusable_client import UnusableClient
 from fedbary.space.encode import require_readable
 from fedbary.space.schema import Schema
 from fedbary.strict_json import read_json

@@ -21,9 +21,8 @@ from fedbary.data.reading import Reading
 from fedbary.data.table import Table, concat
 from fedbary.errors import DataError, PrivacyError
 from fedbary.guard.ledger import Ledger
-from fedbary.protocols.cards.guards import is_plain
 from fedbary.protocols.messages import Reply, array_text, below, text_array, under
-from fedbary.protocols.released_table import ReleasedTable
+from fedbary.protocols.released_table import ReleasedTable, is_plain
 from fedbary.space.row_identity import content_digest, row_keys
 
 

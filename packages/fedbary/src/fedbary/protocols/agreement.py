@@ -13,7 +13,6 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
-from fedbary.protocols.cards.guards import is_plain
 from fedbary.protocols.forms import AGREEMENT, fitting_replies
 from fedbary.protocols.messages import (
     Failure,
@@ -23,7 +22,7 @@ from fedbary.protocols.messages import (
     array_text,
     text_array,
 )
-from fedbary.protocols.released_table import OneRelease
+from fedbary.protocols.released_table import OneRelease, is_plain
 from fedbary.space.description import Description, check_table, describe
 from fedbary.space.encode import column_kind
 from fedbary.space.fit import Moments, agree, needs_moments, table_moments, with_moments

@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
 from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.messages import Message, Reply, State
 from fedbary.space.options import Space
 from fedbary.valuation.rows import RowRules
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.protocols.messages import ClientProtocol, ServerProtocol
     from fedbary.protocols.released_table import Release
+    from fedbary.valuation.rows import ScoredRows
 
 
 class TwoHalves:
@@ -40,3 +42,27 @@ class TwoHalves:
         """A data owner's half; ``seed`` is the owner's secret, and ``release`` says what exact answers are made of."""
         made: ClientProtocol = resolve_name(self.halves[1])(self, table, rules=rules, seed=seed, release=release)
         return made
+
+
+class UnusableClient:
+    """Answers every message with the error that made the data unusable."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self._state: State = {}
+
+    def answer(self, message: Message) -> Reply:  # noqa: ARG002 - any message gets the same answer
+        """Raise the error."""
+        raise self._error
+
+    def row_values(self) -> ScoredRows:
+        """Raise the error."""
+        raise self._error
+
+    def state(self) -> State:
+        """What it was restored with, for when the data can be used again."""
+        return self._state
+
+    def restore(self, state: State) -> None:
+        """Keep it; there is nothing to go on with."""
+        self._state = state

@@ -1,10 +1,18 @@
-"""`Host`: what an engine lends to the server's half of a protocol."""
+"""What a run lends to protocols: an engine's workers, and random numbers.
+
+These depend on a seed, a name and a round, and on nothing that happened before: a party that resumes after a crash, or
+answers a repeated message, draws the same numbers again.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -24,3 +32,19 @@ class Host:
 
 
 ALONE = Host()
+
+
+def generator(seed: int, *path: str | int) -> np.random.Generator:
+    """A generator for this place in a run, such as ``generator(seed, "gamma", client)``."""
+    return np.random.default_rng(derived_seed(seed, *path))
+
+
+def shared_secret(seed: int) -> int:
+    """The clients' secret where one process or simulation holds them all: equal rows then get equal distances."""
+    return derived_seed(seed, "clients")
+
+
+def derived_seed(seed: int, *path: str | int) -> int:
+    """A 63-bit seed for this place in a run; different paths give unrelated seeds."""
+    digest = hashlib.blake2b(json.dumps([seed, *path]).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1

@@ -16,8 +16,7 @@ from fedbary.judging.judge import Judge, held_out_judge
 from fedbary.judging.model import JudgingModel, ReferenceModel
 from fedbary.judging.scoring import Fitted, fit_scoring_model
 from fedbary.judging.scoring.line import FittedLine, fit_line
-from fedbary.protocols.cards.class_moments import ClassMoments
-from fedbary.protocols.cards.model import common_coordinates, discriminant, restricted
+from fedbary.protocols.cards.class_moments import ClassMoments, common_coordinates, discriminant, restricted
 from fedbary.space.encode import encode, place
 from fedbary.space.labels import class_names, class_positions
 from fedbary.space.schema import Schema

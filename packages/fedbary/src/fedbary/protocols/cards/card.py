@@ -2,15 +2,18 @@
 
 A row is a point z. A card holds, about a centre, the count and the sum of the points of every class, and the sum of
 zzᵀ over all rows. Every scaling, imputation, whitening or projection is an affine map of z, so the receiver applies it
-to the sums; and the sums of two tables are those of both together.
+to the sums; and the sums of two tables are those of both together (`joined`), so a large table's card is made a part at
+a time. A card is what its sender claims: `check_card` refuses what no rows could make true; what could be true but is
+not, the others' cards tell (`fedbary.protocols.cards.weights`).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +53,10 @@ _HEADER = Fields(
         "schema": Text(LONGEST_TEXT, empty=True),
     }
 )
+# Of sums of up to 10⁹ numbers, in units of the largest that they are compared with.
+_ROUNDING = 1e-6
+# Of noise; beyond so many standard deviations nobody is by chance.
+_DEVIATIONS = 12.0
 
 
 @dataclass(frozen=True)
@@ -221,3 +228,152 @@ class Card:
         shapes = (self.centre.shape, self.counts.shape, self.sums.shape)
         if shapes != ((width,), (classes,), (classes, width)) or self.second.shape not in ((width,), (width, width)):
             raise ValueError("arrays of other shapes")
+
+
+def joined(cards: Iterable[Card]) -> Card:
+    """One exact card for several of tables with the same columns, whose rows are all different.
+
+    Each card's moments are about its own mean, so that adding them up loses no digits (Chan, Golub and LeVeque, 1983).
+    Levels and classes that a part lacks are none of its rows', and cells that are missing move to the mean of all.
+    """
+    several = iter(cards)
+    found = next(several)
+    for card in several:
+        found = _both(found, card)
+    return found
+
+
+def _both(one: Card, other: Card) -> Card:
+    columns = tuple(map(_both_columns, one.columns, other.columns))
+    classes = tuple(sorted({*one.classes, *other.classes}))
+    one, other = (_widened(card, columns, classes) for card in (one, other))
+    moved = _fillings(one, other)
+    one, other = _filled(one, moved[0]), _filled(other, moved[1])
+    share = other.counts.sum() / max(float(one.counts.sum() + other.counts.sum()), 1.0)
+    middle = one.centre + share * (other.centre - one.centre)
+    one, other = one.about(middle), other.about(middle)
+    return replace(
+        one,
+        rows=one.rows + other.rows,
+        counts=one.counts + other.counts,
+        sums=one.sums + other.sums,
+        second=one.second + other.second,
+    )
+
+
+def _both_columns(one: CardColumn, other: CardColumn) -> CardColumn:
+    return replace(one, levels=tuple(sorted({*one.levels, *other.levels})), lacks=one.lacks or other.lacks)
+
+
+def _widened(card: Card, columns: tuple[CardColumn, ...], classes: tuple[str, ...]) -> Card:
+    """The same rows with coordinates and classes that none of them has."""
+    if columns == card.columns and classes == card.classes:
+        return card
+    width = sum(column.coordinates for column in columns) + (card.kind == "number")
+    places, start = [], 0
+    for own, column in zip(card.columns, columns, strict=True):
+        if own.kind == "categorical":
+            at = {level: start + place for place, level in enumerate(column.levels)}
+            places += [at[level] for level in own.levels] + [start + len(column.levels)] * own.lacks
+        else:
+            places += range(start, start + own.coordinates)
+        start += column.coordinates
+    places += [width - 1] * (card.kind == "number")
+    known = [classes.index(name) for name in card.classes]
+    centre, counts = np.zeros(width), np.zeros(len(classes))
+    sums, second = np.zeros((len(classes), width)), np.zeros((width, width))
+    centre[places], counts[known] = card.centre, card.counts
+    sums[np.ix_(known, places)], second[np.ix_(places, places)] = card.sums, card.second
+    return replace(card, columns=columns, classes=classes, centre=centre, counts=counts, sums=sums, second=second)
+
+
+def _marked(columns: tuple[CardColumn, ...]) -> tuple[list[int], list[int]]:
+    """Coordinates of numbers that may be missing, and those that say so."""
+    values: list[int] = []
+    marks: list[int] = []
+    start = 0
+    for column in columns:
+        if column.lacks and column.kind != "categorical":
+            values += range(start, start + column.width)
+            marks += range(start + column.width, start + 2 * column.width)
+        start += column.coordinates
+    return values, marks
+
+
+def _fillings(one: Card, other: Card) -> tuple[Floats, Floats]:
+    """By how much missing cells of each card have to move to lie at the mean of all cells that are there.
+
+    They lie at the mean of the card's own, which is its centre.
+    """
+    values, marks = _marked(one.columns)
+    # Counts of cells, so that what is below a half is none.
+    there, more = (np.round(card.counts.sum() * (1.0 - _means(card)[marks])) for card in (one, other))
+    mean, further = _means(one)[values], _means(other)[values]
+    middle = np.where(there > 0, mean + more / np.maximum(there + more, 1.0) * (further - mean), further)
+    return middle - mean, middle - further
+
+
+def _means(card: Card) -> Floats:
+    return np.asarray(card.centre + card.sums.sum(axis=0) / max(float(card.counts.sum()), 1.0))
+
+
+def _filled(card: Card, moved: Floats) -> Card:
+    """The card with its missing cells moved: a linear map, about a centre that moves along."""
+    if not moved.any():
+        return card
+    values, marks = _marked(card.columns)
+    centre, sums, second = card.centre.copy(), card.sums.copy(), card.second.copy()
+    centre[values] += moved * centre[marks]
+    sums[:, values] += moved * sums[:, marks]
+    second[values] += moved[:, None] * second[marks]
+    second[:, values] += moved * second[:, marks]
+    return replace(card, centre=centre, sums=sums, second=second)
+
+
+def check_card(card: Card) -> None:
+    """Refuse counts beyond the rows, means beyond what a column can have, and products that no rows have."""
+    _check_counts(card)
+    if card.release is not None:  # with noise, what is summed may have any value
+        return
+    _check_marks(card)
+    _check_products(card)
+
+
+def _check_counts(card: Card) -> None:
+    noise = 0.0 if card.release is None else _DEVIATIONS * sqrt(2.0) * card.release.sigma
+    exact = card.release is None
+    if float(card.counts.min()) < -noise or (exact and (card.counts != np.round(card.counts)).any()):
+        raise ProtocolError("protocols.card-counts-none")
+    if float(card.counts.sum()) > card.rows + noise * sqrt(len(card.counts)):
+        raise ProtocolError("protocols.card-counts", rows=card.rows)
+
+
+def _check_marks(card: Card) -> None:
+    """A level, or a missing cell, is there in none to all rows of a class."""
+    start, held = 0, card.counts > 0
+    if not held.all() and np.abs(card.sums[~held]).max(initial=0.0) > 0.0:
+        raise ProtocolError("protocols.card-counts-none")
+    means = card.centre + card.sums[held] / card.counts[held, None]
+    for column in card.columns:
+        first = start if column.kind == "categorical" else start + column.values
+        marks = means[:, first : start + column.coordinates]
+        start += column.coordinates
+        several = column.kind == "categorical" and marks.size and float(marks.sum(axis=1).max()) > 1.0 + _ROUNDING
+        if several or (marks.size and not -_ROUNDING <= float(marks.min()) <= float(marks.max()) <= 1.0 + _ROUNDING):
+            raise ProtocolError("protocols.card-levels", column=column.name)
+
+
+def _check_products(card: Card) -> None:
+    """Squares of at least what the class means make of them, and a matrix of products that is one."""
+    squares = np.diag(card.second) if card.full else card.second
+    held = card.counts > 0
+    of_means = (card.sums[held] ** 2 / card.counts[held, None]).sum(axis=0)
+    if (squares < 0).any() or (of_means > squares * (1.0 + _ROUNDING) + _ROUNDING * squares.max(initial=0.0)).any():
+        raise ProtocolError("protocols.card-not-moments")
+    if not card.full:
+        return
+    scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+    correlation = card.second / np.outer(scale, scale)
+    uneven = np.abs(correlation - correlation.T).max(initial=0.0) > _ROUNDING
+    if uneven or float(np.linalg.eigvalsh(correlation)[0]) < -_ROUNDING * len(correlation):
+        raise ProtocolError("protocols.card-not-moments")

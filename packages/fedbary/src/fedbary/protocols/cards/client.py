@@ -18,15 +18,13 @@ from fedbary.judging.judge import Judge
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.exact_card import card_of_different_rows
+from fedbary.protocols.cards.exact_card import as_in, card_of_different_rows
 from fedbary.protocols.cards.forms import EXCHANGES
-from fedbary.protocols.cards.guards import guarded_card
-from fedbary.protocols.cards.narrow import as_in
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.judged_table import judge_of, judged_alone, label_evidence_of, row_columns
 from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
-from fedbary.protocols.released_table import OneRelease, Release
+from fedbary.protocols.released_table import OneRelease, Release, guarded_card
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task

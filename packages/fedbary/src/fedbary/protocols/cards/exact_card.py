@@ -1,10 +1,15 @@
-"""`exact_card`: the class moments of a table, to the last digit."""
+"""`exact_card`: the class moments of a table, to the last digit.
+
+Very wide blocks are projected before, by directions that everybody knows (`narrowed`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +18,24 @@ from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
 from fedbary.data.ahead import ahead
 from fedbary.data.categories import category_names
+from fedbary.data.changed import changed
 from fedbary.data.table import PART, Table
-from fedbary.protocols.cards.card import Card, CardColumn
-from fedbary.protocols.cards.joined import joined
+from fedbary.protocols.cards.card import Card, CardColumn, joined
 from fedbary.space.description import stated_reading
-from fedbary.space.encode import column_kind
+from fedbary.space.encode import column_kind, column_widths
+from fedbary.space.fit import random_directions
 from fedbary.space.labels import class_names, label_kind
 from fedbary.space.options import Task
 from fedbary.space.row_identity import different_rows, known_parts
+from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
 
 _TOGETHER = 2048
+
+# Beyond this width a second moment is larger than most tables.
+MOST_COORDINATES = 1024
+_DIRECTIONS = 256
 
 
 def exact_card(table: Table, *, name: str = "", task: Task = "auto", shared: bool = False) -> Card:
@@ -119,3 +130,61 @@ def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tupl
     middle = np.where(holes, 0.0, numbers).sum(axis=0) / there
     filled = np.where(holes, middle, numbers)
     return CardColumn(name, kind, numbers.shape[1], lacks=True), np.hstack([filled, holes.astype(float)])
+
+
+def narrowed(table: Table) -> Table:
+    """The table with each block beyond 1024 coordinates in 256 random directions, and what these leave out.
+
+    The directions depend on the block's name and width alone. Each row's numbers are a function of its own cells.
+    """
+    return changed(table, _narrowed) if any(map(_is_wide, table.head().columns.values())) else table
+
+
+def by_name(table: Table) -> Table:
+    """The table with its columns in the order of their names: their order in a file must move nothing."""
+    names = list(table.head().columns)
+    return table if names == sorted(names) else changed(table, _by_name)
+
+
+def as_in(table: Table, schema: Schema) -> Table:
+    """The table narrowed, where a schema was agreed on by cards of narrowed tables."""
+    widths = column_widths(table)
+    return table if widths_in(widths, schema) == widths else narrowed(table)
+
+
+def widths_in(widths: Mapping[str, int | None], schema: Schema) -> dict[str, int | None]:
+    """The widths of a table's columns, with those that a schema has narrowed."""
+    narrow = {column.name for column in schema.columns if column.width == _DIRECTIONS + 1}
+    return {
+        name: _DIRECTIONS + 1 if name in narrow and (width or 1) > MOST_COORDINATES else width
+        for name, width in widths.items()
+    }
+
+
+def _by_name(table: Table) -> Table:
+    return table.replace(columns={name: table.columns[name] for name in sorted(table.columns)})
+
+
+def _narrowed(table: Table) -> Table:
+    wide = {
+        name: _projected(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
+        for name, values in table.columns.items()
+        if _is_wide(values)
+    }
+    return table.replace(columns={**table.columns, **wide})
+
+
+def _is_wide(values: NDArray[np.generic]) -> bool:
+    return values.ndim == 2 and values.shape[1] > MOST_COORDINATES
+
+
+@lru_cache(maxsize=4)
+def _directions(name: str, width: int) -> Floats:
+    seed = int.from_bytes(hashlib.sha256(f"{width} {name}".encode()).digest()[:4], "big")
+    return random_directions(width, _DIRECTIONS, seed).directions
+
+
+def _projected(values: Floats, directions: Floats) -> Floats:
+    along = values @ directions.T
+    lost = np.maximum((values**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
+    return np.column_stack([along, np.sqrt(lost)])

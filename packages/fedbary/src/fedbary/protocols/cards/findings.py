@@ -1,4 +1,4 @@
-"""What stands out in a card: a column in another unit than the others', labels in another coding, missing cells."""
+"""What stands out in a card: another unit, labels in another coding, missing cells; and which cards are equal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from fedbary.notes import Fact, Note
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, repaired
 from fedbary.protocols.cards.placing import missing_of_columns
-from fedbary.protocols.cards.repair import repaired
 from fedbary.space.labels import other_coding
 from fedbary.space.notes import MOST_COLUMNS, lacking_notes
 from fedbary.space.schema import Schema
@@ -34,6 +33,9 @@ _VARIES = 1e-9
 _BLOCK_SPREAD = 5.0
 # Names in a note; there may be thousands.
 _MOST_NAMED = 20
+
+# In standard deviations of a column. Rounding stays far below it, and two tables of a million rows each far above.
+_SAME = 1e-6
 
 
 class Findings:
@@ -230,3 +232,63 @@ def _means_and_variances(part: ClassMoments) -> tuple[Floats, Floats]:
         return means, np.diag(covariance).copy()
     within = part.within()
     return part.means, np.maximum(np.diag(within) if part.full else within, 0.0) / max(part.rows, 1.0)
+
+
+def counted_as(cards: Mapping[str, Card]) -> dict[str, str]:
+    """For each client the first one whose card says the same: class shares, means and products of columns."""
+    with np.errstate(all="ignore"):  # numbers that are too large are nobody's, and like no other
+        said = {name: _Said.of(card) for name, card in cards.items()}
+    places = {name: place for place, name in enumerate(cards)}
+    # In the order of a number that equal cards share but for rounding, so that not every pair has to be compared.
+    groups: list[list[str]] = []
+    near: list[list[str]] = []
+    for name in sorted(cards, key=lambda name: said[name].number):
+        own = said[name]
+        near = [group for group in near if own.number - said[group[-1]].number <= own.rounding]
+        group = next((group for group in near if said[group[-1]].same(own)), None)
+        if group is None:
+            group = []
+            groups.append(group)
+            near.append(group)
+        group.append(name)
+    first = {name: min(group, key=places.__getitem__) for group in groups for name in group}
+    return {name: first[name] for name in cards}
+
+
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What a card says per row: means in the columns' own units, and all else in their standard deviations."""
+
+    about: tuple[object, ...]
+    mean: Floats
+    deviation: Floats
+    shares: Floats
+
+    @classmethod
+    def of(cls, card: Card) -> _Said:
+        rows = max(float(card.counts.sum()), np.finfo(float).tiny)
+        mean = card.centre + card.sums.sum(axis=0) / rows
+        middle = card.about(mean)
+        variance = (np.diag(middle.second) if card.full else middle.second) / rows
+        varies = variance > np.maximum((1e-9 * mean) ** 2, 1e-200)
+        deviation = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), np.maximum(1e-9 * np.abs(mean), 1e-100))
+        by = np.outer(deviation, deviation) if card.full else deviation**2
+        parts = card.counts / rows, middle.sums / rows / deviation, middle.second / rows / by
+        schema = None if card.schema is None else card.schema.fingerprint
+        about = (card.label, card.kind, card.columns, card.classes, schema, card.release, card.full)
+        return cls(about, mean, deviation, np.concatenate([part.ravel() for part in parts]))
+
+    @property
+    def number(self) -> float:
+        return float(np.nan_to_num(np.abs(self.shares).sum()))
+
+    @property
+    def rounding(self) -> float:
+        """How far the numbers of equal cards can be apart."""
+        return 2.0 * _SAME * (len(self.shares) + self.number)
+
+    def same(self, other: _Said) -> bool:
+        if self.about != other.about or self.mean.shape != other.mean.shape:
+            return False
+        near = np.abs(self.mean - other.mean) <= _SAME * np.maximum(self.deviation, other.deviation)
+        return bool(near.all() and np.allclose(self.shares, other.shares, rtol=_SAME, atol=_SAME))

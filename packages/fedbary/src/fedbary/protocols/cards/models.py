@@ -18,16 +18,21 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
 from fedbary.judging.moving import Moved
 from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.claims import shares_of_cards
-from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
+from fedbary.protocols.cards.class_moments import (
+    EXACT,
+    ClassMoments,
+    Holders,
+    Sums,
+    common_coordinates,
+    discriminant,
+    restricted,
+)
 from fedbary.protocols.cards.distance import Apart, apart
-from fedbary.protocols.cards.leave_one_out import Holders, Sums
-from fedbary.protocols.cards.model import common_coordinates, discriminant, restricted
 from fedbary.protocols.cards.placing import placed
-from fedbary.protocols.cards.shares import relative_shares
 from fedbary.protocols.cards.weights import Weights, robust_weights
 from fedbary.protocols.cards.worth import Judge as WorthJudge
 from fedbary.protocols.cards.worth import drawn_judge, reference_judge
+from fedbary.protocols.cards.wrong_labels import relative_shares, shares_of_cards
 from fedbary.protocols.reference import Reference
 from fedbary.space.labels import class_positions
 from fedbary.space.schema import Schema

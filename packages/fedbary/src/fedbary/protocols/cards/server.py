@@ -16,20 +16,17 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding, systematic
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
-from fedbary.protocols.cards.card import Card
-from fedbary.protocols.cards.checks import check_card
-from fedbary.protocols.cards.claims import contradicted
+from fedbary.protocols.cards.card import Card, check_card
 from fedbary.protocols.cards.client import card_of
-from fedbary.protocols.cards.exact_card import exact_card
-from fedbary.protocols.cards.findings import Findings
+from fedbary.protocols.cards.exact_card import by_name, exact_card, narrowed
+from fedbary.protocols.cards.findings import Findings, counted_as
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.models import Models
-from fedbary.protocols.cards.narrow import by_name, narrowed
 from fedbary.protocols.cards.placing import agreed_schema, missing_share
-from fedbary.protocols.cards.same_cards import counted_as
 from fedbary.protocols.cards.worth import play_worth
+from fedbary.protocols.cards.wrong_labels import contradicted
 from fedbary.protocols.forms import fitting_replies
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.host import ALONE, Host, derived_seed
 from fedbary.protocols.judged_clients import (
     client_numbers,
     common_weights,
@@ -39,7 +36,6 @@ from fedbary.protocols.judged_clients import (
     quality_columns,
 )
 from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
-from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference
 from fedbary.space.description import check_table, without_names
 from fedbary.space.fit import public_schema

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
-from fedbary.protocols.cards.repair import repaired
+from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, repaired
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

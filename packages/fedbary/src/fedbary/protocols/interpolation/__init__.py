@@ -130,6 +130,6 @@ def draw_t(settings: Interpolation, seed: int, stream: str, number: int) -> floa
 
     (0.5, 1) rather than (0, 1): short steps waste rounds (docs/decisions/003-random-t.md).
     """
-    from fedbary.protocols.randomness import generator
+    from fedbary.protocols.host import generator
 
     return float(generator(seed, stream, number).uniform(0.5, 1.0)) if settings.t is None else settings.t

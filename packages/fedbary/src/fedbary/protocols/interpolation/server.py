@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, wrong_parameter
 from fedbary.forms import Record
-from fedbary.notes import Note
+from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import fitting_replies
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.host import ALONE, Host, derived_seed, generator
 from fedbary.protocols.interpolation import Interpolation, draw_t
-from fedbary.protocols.interpolation.client_track import ClientTrack, Step, server_step
-from fedbary.protocols.interpolation.common_support import ENOUGH_SUPPORT, common_support
 from fedbary.protocols.interpolation.forms import EXCHANGES, points_up_to
 from fedbary.protocols.messages import (
     NO_ANSWER,
@@ -34,17 +32,30 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
-from fedbary.protocols.randomness import derived_seed, generator
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
-from fedbary.transport import Target, barycentric_projection, solve
+from fedbary.transport import Target, barycentric_projection, interpolate, solve
 from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
+from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rows import RowRules
 
 Floats = NDArray[np.float64]
+
+_ARRAYS = (
+    "gamma", "gamma_weights", "eta_q", "eta_q_weights", "sent_eta_q", "sent_eta_q_weights", "eta_p", "eta_p_weights",
+    "potential",
+)  # fmt: skip
+_SETTLED_AFTER = 4
+# By fewer points than this nobody is compared, lest one client that says 1 make a single average of everybody's rows;
+# how well five and more of them order clients is in docs/decisions/046-one-support-for-all.md.
+LEAST_SUPPORT = 5
+# With fewer than these, clients with wrong labels may seem nearer than others (same page).
+ENOUGH_SUPPORT = 10
+# Of ten clients so many must allow the number.
+_OF_TEN = 9
 
 _ABSURD = 1e6
 # Solvers may miss an optimum by less than this.
@@ -53,6 +64,167 @@ _CONTRADICTION = 1e-3
 _MOST_POINTS = 8000
 # ... and after the round in which it passed that limit it may have as many points again, and those of the target.
 _MOST_EXACT_POINTS = 10**5
+
+
+def _empty() -> Floats:
+    return np.empty((0, 0))
+
+
+@dataclass(eq=False)
+class ClientTrack:
+    """One client, as the server follows it from round to round."""
+
+    name: str
+    rows: int = 0
+    notes: tuple[Note, ...] = ()
+    failure: Failure | None = None
+    settled: bool = False
+    client_distances: list[float] = field(default_factory=list)
+    server_distances: list[float] = field(default_factory=list)
+    supports: list[int] = field(default_factory=list)
+    gamma: Floats = field(default_factory=_empty)
+    gamma_weights: Floats = field(default_factory=_empty)
+    eta_q: Floats = field(default_factory=_empty)
+    eta_q_weights: Floats = field(default_factory=_empty)
+    sent_eta_q: Floats = field(default_factory=_empty)
+    sent_eta_q_weights: Floats = field(default_factory=_empty)
+    eta_p: Floats = field(default_factory=_empty)
+    eta_p_weights: Floats = field(default_factory=_empty)
+    potential: Floats = field(default_factory=_empty)
+
+    def fail(self, failure: Failure) -> None:
+        """Take the client out; what it sent before stays in the history."""
+        self.failure = failure
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run went for the client so far."""
+        return Outcome(notes=self.notes) if self.failure is None else self.failure.outcome
+
+    def estimates(self) -> list[float]:
+        """A^(k) = W(P, γ^(k)) + W(γ^(k), Q) for every finished round."""
+        return [a + b for a, b in zip(self.client_distances, self.server_distances, strict=False)]
+
+    def interval(self, *, fixed_target: bool) -> tuple[float, float]:
+        """Certified ends of the distance: |W(P, γ) − W(γ, Q)| ≤ W(P, Q) ≤ W(P, γ) + W(γ, Q).
+
+        With a fixed target the bounds of every round hold, so the best are taken; a moving target leaves only
+        the last round's.
+        """
+        pairs = list(zip(self.client_distances, self.server_distances, strict=False))
+        rounds = pairs if fixed_target else pairs[-1:]
+        return max(abs(a - b) for a, b in rounds), min(a + b for a, b in rounds)
+
+    def has_settled(self, tolerance: float) -> bool:
+        """Whether the last estimates agree; one short step of a random t must not look like convergence."""
+        last = self.estimates()[-_SETTLED_AFTER:]
+        return len(last) == _SETTLED_AFTER and max(last) - min(last) <= tolerance * max(last)
+
+    def history(self) -> Iterator[dict[str, Any]]:
+        """One record per finished round."""
+        finished = zip(self.client_distances, self.server_distances, self.supports, strict=False)
+        for number, (a, b, support) in enumerate(finished):
+            yield {
+                "client": self.name,
+                "round": number,
+                "client_distance": a,
+                "server_distance": b,
+                "estimate": a + b,
+                "support": support,
+            }
+
+    def measures(self) -> dict[str, Floats]:
+        """γ, η_P and η_Q of the last round with their weights; η_Q is the one that this γ lies on the way to."""
+        return {
+            "gamma": self.gamma,
+            "gamma_weights": self.gamma_weights,
+            "eta_p": self.eta_p,
+            "eta_p_weights": self.eta_p_weights,
+            "eta_q": self.sent_eta_q,
+            "eta_q_weights": self.sent_eta_q_weights,
+        }
+
+    def state(self) -> State:
+        """Arrays from which `restore` goes on."""
+        return {
+            "rows": np.array(self.rows),
+            "notes": text_array(notes_to_text(self.notes)),
+            **({} if self.failure is None else {"failure": self.failure.to_array()}),
+            "settled": np.array(self.settled),
+            "client_distances": np.array(self.client_distances, dtype=float),
+            "server_distances": np.array(self.server_distances, dtype=float),
+            "supports": np.array(self.supports, dtype=np.int64),
+            **{name: getattr(self, name) for name in _ARRAYS},
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` returned."""
+        self.rows = int(state["rows"])
+        self.notes = notes_from_text(array_text(state["notes"]))
+        self.failure = Failure.from_array(state["failure"]) if "failure" in state else None
+        self.settled = bool(state["settled"])
+        self.client_distances = [float(v) for v in state["client_distances"]]
+        self.server_distances = [float(v) for v in state["server_distances"]]
+        self.supports = [int(v) for v in state["supports"]]
+        for name in _ARRAYS:
+            setattr(self, name, np.asarray(state[name], dtype=float))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The server's answer to one γ."""
+
+    distance: float
+    potential: Floats
+    eta: Floats
+    eta_weights: Floats
+
+
+def server_step(
+    target: Target,
+    target_weights: Floats,
+    settings: Interpolation,
+    t: float,
+    job: tuple[Floats, Floats, Floats],
+) -> Step | Failure:
+    """Distance from one γ to the target and the interpolating measure η_Q, or why it cannot be had.
+
+    The job is γ, its weights, and the target's potentials in the round before, or none. A plain function of arrays, so
+    that an engine can run many of them at a time.
+    """
+    gamma, weights, start = job
+    try:
+        plan = solve(gamma, target, weights, target_weights, p=settings.p, start=start if start.size else None)
+        eta = interpolate(plan, gamma, target.points, t, mode=settings.interpolation)
+        return Step(plan.distance, plan.target_potential, *eta)
+    except Exception as error:
+        return Failure.of(error)
+
+
+def common_support(allowed: Iterable[int], asked: int) -> int:
+    """The largest number of points that nine of ten clients allow.
+
+    What a client allows is its own claim. One that allows fewer than ``LEAST_SUPPORT`` (or than was asked for, where
+    that is less) is not counted; of up to nine that are, every one has to allow the number.
+
+    Parameters
+    ----------
+    allowed : iterable of int
+        What each client allows.
+    asked : int
+        What the settings ask for.
+
+    Returns
+    -------
+    int
+        The number; ``LEAST_SUPPORT`` where nobody allows as many.
+    """
+    least = min(asked, LEAST_SUPPORT)
+    counted = sorted((one for one in allowed if one >= least), reverse=True)
+    if not counted:
+        return least
+    needed = -(-len(counted) * _OF_TEN // 10)
+    return min(counted[needed - 1], asked)
 
 
 class InterpolationServer:

@@ -22,10 +22,8 @@ from fedbary.protocols.judged_table import JudgeFold, judged_alone, row_columns
 from fedbary.protocols.messages import Message, Reply, Scalar, State, array_text, below, text_array, under
 from fedbary.protocols.released_table import OneRelease, Release, ReleasedTable
 from fedbary.protocols.sketch import Sketch
-from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer
-from fedbary.protocols.sketch.numbers import about_rows
-from fedbary.protocols.sketch.private_answer import private_answer
-from fedbary.protocols.sketch.private_numbers import PublicJudge
+from fedbary.protocols.sketch.answer import Answer, exact_answer, guarded_answer, private_answer
+from fedbary.protocols.sketch.numbers import PublicJudge, about_rows
 from fedbary.protocols.sketch.sketch import SketchPoints, coarsened
 from fedbary.space.encode import require_columns
 from fedbary.space.notes import FINDINGS, CellCounts, CellFold, fit_notes, require_known_labels

@@ -12,7 +12,7 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, ProtocolError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import fitting_replies
-from fedbary.protocols.host import ALONE, Host
+from fedbary.protocols.host import ALONE, Host, derived_seed
 from fedbary.protocols.judged_clients import judging_notes
 from fedbary.protocols.messages import (
     Failure,
@@ -23,15 +23,12 @@ from fedbary.protocols.messages import (
     reply_notes,
     text_array,
 )
-from fedbary.protocols.randomness import derived_seed
 from fedbary.protocols.reference import Reference, reference_model
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
-from fedbary.protocols.sketch.held_out import held_out_costs
-from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, client_numbers
-from fedbary.protocols.sketch.private_numbers import CleanRates, clean_rates
-from fedbary.protocols.sketch.sketch import SketchPoints, make_sketch
+from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, CleanRates, clean_rates, client_numbers
+from fedbary.protocols.sketch.sketch import SketchPoints, held_out_costs, make_sketch
 from fedbary.space.encode import missing_share
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
