@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 import fedbary as fb
-from fedbary.judging.labels import SHARES
+from fedbary.judging.evidence import SHARES
 from fedbary.protocols.messages import Message, Reply
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rows import RowRules

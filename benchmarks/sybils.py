@@ -17,8 +17,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.data.table import Table
-from fedbary.judging.federation import UNKNOWN
-from fedbary.judging.labels import SHARES
+from fedbary.judging.evidence import SHARES, UNKNOWN
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.valuation.rows import RowRules
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.judging.estimates import Estimate
+from fedbary.judging.federation import Estimate
 from fedbary.valuation.rows import ScoredRows
 
 pytest_plugins = ["cli_fixtures"]

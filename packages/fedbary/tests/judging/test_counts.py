@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.judging.counts import CELLS, STEP, cells_of, counted, smooth_surprise, tail
-from fedbary.judging.groups import Groups
+from fedbary.judging.evidence import CELLS, STEP, Groups, cells_of, counted, smooth_surprise, tail
 
 surprises = st.lists(st.floats(0.0, 14.0), min_size=0, max_size=80).map(np.array)
 nulls = st.lists(st.integers(0, 40), min_size=CELLS, max_size=CELLS).map(lambda counts: np.array(counts, dtype=float))

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.judging.counts import CELLS, cells_of, counted, tail
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Evidence, Judgement, excess, judgements
-from fedbary.judging.labels import SHARES, judged_labels, share_likelihood
+from fedbary.judging.competition import judged_labels
+from fedbary.judging.evidence import CELLS, SHARES, Evidence, cells_of, counted, share_likelihood, tail
+from fedbary.judging.federation import Estimate, Judgement, excess, judgements
 
 OF_THE_RATE = 0.6
 

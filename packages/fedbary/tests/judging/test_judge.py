@@ -5,15 +5,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fedbary.judging import judge as judging
-from fedbary.judging.by_reference import with_classes
+from fedbary.judging.candidates import with_classes
 from fedbary.judging.discriminant import Discriminant, standardising
-from fedbary.judging.groups import Groups
-from fedbary.judging.guarded_likelihood import one_row_decides, shared_odds
+from fedbary.judging.evidence import SHARES, Groups, one_row_decides, share_likelihood, shared_odds
 from fedbary.judging.judge import Judge, held_out_judge, middle
-from fedbary.judging.labels import SHARES, share_likelihood
+from fedbary.judging.lines import fit_line
 from fedbary.judging.model import JudgingModel, ReferenceModel
 from fedbary.judging.scoring import fit_scoring_model
-from fedbary.judging.scoring.line import fit_line
 
 CENTRES = 2.5 * np.random.default_rng(99).normal(size=(3, 4))
 NAMES = ("a", "b", "c")

@@ -7,13 +7,11 @@ import pytest
 
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.judging.counts import CELLS
 from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.federation import Evidence
-from fedbary.judging.labels import SHARES
+from fedbary.judging.evidence import CELLS, SHARES, Evidence
+from fedbary.judging.lines import Line
 from fedbary.judging.model import JudgingModel, ReferenceModel, received
 from fedbary.judging.scoring import fit_scoring_model
-from fedbary.judging.scoring.line import Line
 
 WIDTH = 3
 

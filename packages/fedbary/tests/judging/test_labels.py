@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.judging.labels import SHARES, judged_labels, share_likelihood
+from fedbary.judging.competition import judged_labels
+from fedbary.judging.evidence import SHARES, share_likelihood
 
 
 def probabilities(seed, classes, rows=1, sure=2.0):
@@ -78,5 +79,5 @@ def test_likelihoods_are_sums_over_rows_less_the_highest(seed, rows):
 def test_many_rows_in_blocks_are_the_same_sum(monkeypatch):
     right, wrong = np.random.default_rng(0).uniform(0.01, 1.0, (2, 100))
     whole = share_likelihood(right, wrong)
-    monkeypatch.setattr("fedbary.judging.labels._BLOCK", 7)
+    monkeypatch.setattr("fedbary.judging.evidence._BLOCK", 7)
     np.testing.assert_allclose(share_likelihood(right, wrong), whole, atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
-from fedbary.judging.scoring.line import Line, fit_line
+from fedbary.judging.lines import Line, fit_line
 
 
 def sample(rows=200, noise=0.1):
@@ -33,7 +33,6 @@ def test_a_message_gives_the_same_line_and_refuses_what_is_none():
     line = fit_line(*sample(), seed=0).line
     again = Line.from_arrays(line.to_arrays(), 3)
     np.testing.assert_array_equal(again.coefficients, line.coefficients)
-    assert Line.from_arrays({}, 3) is None
     for spoilt in (
         {"line.coefficients": np.ones(2)},
         {"line.numbers": np.array([0.0, np.nan])},
@@ -42,6 +41,8 @@ def test_a_message_gives_the_same_line_and_refuses_what_is_none():
     ):
         with pytest.raises(ProtocolError, check=coded("protocols.server-array")):
             Line.from_arrays({**line.to_arrays(), **spoilt}, 3)
+    with pytest.raises(ProtocolError, check=coded("protocols.server-array")):
+        Line.from_arrays({}, 3)
 
 
 def test_exchanged_numbers_are_found_and_clean_clients_are_left_alone():

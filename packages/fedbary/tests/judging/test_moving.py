@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbary.judging.moving import Moved
+from fedbary.judging.discriminant import Moved
 
 MANY = 1e15
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.engines.coordinator import RunConfig
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.labels import SHARES
+from fedbary.judging.evidence import SHARES
+from fedbary.judging.federation import Estimate
 from fedbary.protocols.cards.wrong_labels import contradicted
 from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import DISPUTED, NO_WEIGHT, Advice

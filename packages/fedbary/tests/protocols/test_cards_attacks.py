@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
-from fedbary.judging.federation import UNKNOWN
+from fedbary.judging.evidence import UNKNOWN
 from fedbary.protocols.messages import Message
 from fedbary.valuation.rows import RowRules
 

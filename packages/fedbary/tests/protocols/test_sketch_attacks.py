@@ -16,7 +16,7 @@ import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
-from fedbary.judging.counts import CELLS, cells_of
+from fedbary.judging.evidence import CELLS, cells_of
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.judged_table import judge_of
 from fedbary.protocols.messages import Message, array_text

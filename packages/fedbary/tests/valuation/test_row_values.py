@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from codes import parameter
 from fedbary.errors import SettingsError
-from fedbary.judging.counts import cells_of, counted, tail
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Evidence, judgements
+from fedbary.judging.competition import JudgedLabels, judged_labels
+from fedbary.judging.evidence import Evidence, cells_of, counted, share_likelihood, tail
+from fedbary.judging.federation import Estimate, judgements
 from fedbary.judging.judge import Judged
-from fedbary.judging.labels import JudgedLabels, judged_labels, share_likelihood
 from fedbary.valuation.rows import ALONE, MEASURED, RowRules, bad_rows, calibrated_gradient, suspects, valued_rows
 
 CLASSES = ("a", "b", "c")

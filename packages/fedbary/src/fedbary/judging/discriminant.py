@@ -1,4 +1,4 @@
-"""`Discriminant`: class Gaussians with one covariance, in standardised coordinates; what all judging stands on."""
+"""`Discriminant`: class Gaussians with one covariance, and `Moved`: rows where it expects them; standardised."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _PSEUDO_ROWS = 3.0
 _LEAST_VARIANCE, _RIDGE = 0.05, 1e-3
 # Coordinates with a smaller spread than this part of the largest do not vary.
 _CONSTANT = 1e-6
+# Spreads of a client are put right as far as so many rows can tell them, up to this factor; a coordinate that hardly
+# varies is not.
+_ROWS_THAT_TELL, _MOST_TIMES, _HARDLY = 50.0, 5.0, 0.05
 # What a message has of it.
 DISCRIMINANT = {
     "centre": Numbers(("width of rows",)),
@@ -127,3 +130,46 @@ def standardising(rows: float, total: Floats, squares: Floats) -> tuple[Floats, 
     centre = total / max(rows, 1e-12)
     spread = np.sqrt(np.maximum(squares / max(rows, 1e-12) - centre**2, 0.0))
     return centre, np.where(spread > _CONSTANT * max(float(spread.max(initial=0.0)), 1e-300), spread, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A client's rows where a model expects a client with its class shares: x' = (x − own)/times + expected.
+
+    That is the site effect and nothing else, in standardised coordinates. Only the total mean and variance of the
+    client enter, which wrong labels hardly move. ``offset`` is how far away the client lies, in standard deviations
+    that the model expects.
+    """
+
+    own: Floats
+    times: Floats
+    expected: Floats
+    offset: Floats
+
+    @classmethod
+    def of(
+        cls, mean: Floats, variance: Floats, shares: Floats, rows: float, *, means: Floats, variances: Floats
+    ) -> Moved:
+        """To where class means (K, d) and variances inside classes (d,) expect a client with these class shares.
+
+        The expected mean is m = Σ_c π_c μ_c, the variance W_jj + Σ_c π_c (μ_cj − m_j)². The logarithm of the ratio of
+        spreads is shrunk by n/(n + 50).
+        """
+        expected = shares @ means
+        wanted = np.maximum(variances + shares @ (means - expected) ** 2, _HARDLY)
+        times = np.clip(np.sqrt(np.maximum(variance, 1e-9) / wanted), 1.0 / _MOST_TIMES, _MOST_TIMES)
+        times = np.where(variance < _HARDLY, 1.0, times) ** (rows / (rows + _ROWS_THAT_TELL))
+        return cls(mean, times, expected, (mean - expected) / np.sqrt(wanted))
+
+    def __call__(self, standardised: Floats) -> Floats:
+        return np.asarray((standardised - self.own) / self.times + self.expected)
+
+    @property
+    def shift(self) -> float:
+        """Root mean square of the offsets."""
+        return float(np.sqrt((self.offset**2).mean()))
+
+    @property
+    def log_times(self) -> float:
+        """The mean logarithm of the factors."""
+        return float(np.log(self.times).mean())

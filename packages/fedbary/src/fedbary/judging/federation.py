@@ -7,16 +7,15 @@ there is one: two groups of clients, clean ones and bad ones, and one test over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
-from fedbary.judging.counts import CELLS, tail
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.labels import SHARES
+from fedbary.judging.evidence import CELLS, SHARES, Evidence, tail
 
 Floats = NDArray[np.float64]
 
@@ -39,17 +38,7 @@ _OF_THE_RATE = 0.6
 _TAILS_DIFFER = 0.15
 # Spread between clients in log blur that is expected in any federation.
 _BLUR_SPREAD = 0.15
-# Stands for a number that is not known where arrays must be finite.
-UNKNOWN = -999.0
-# What a reply has of evidence, and a message of a judgement.
-EVIDENCE = {
-    "likelihood": Numbers((len(SHARES),), -1e12, 0.0),
-    "labels": Numbers((CELLS,), 0.0, 1e9),
-    "features": Numbers((CELLS,), 0.0, 1e9),
-    "scatter": Numbers(("scattering classes",), -1e3, 1e3),
-    "seen": Numbers((1,), 0.0, 1.0),
-}
-_SOME_CLASSES = {"scattering classes": range(1, 2**20)}
+# What a message has of a judgement.
 JUDGEMENT = {
     "label_null": Numbers((CELLS,), 0.0, 1e12),
     "feature_null": Numbers((CELLS,), 0.0, 1e12),
@@ -58,52 +47,24 @@ JUDGEMENT = {
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What a client tells of its rows by common weights.
+@dataclass(frozen=True)
+class Estimate:
+    """A share of a table's rows, and between what it lies with a probability of 90 %."""
 
-    Attributes
-    ----------
-    likelihood : array
-        Of each share of wrong labels, see `fedbary.judging.labels.SHARES`.
-    seen : float
-        The chance that a wrong label is not the one that a row has anyway.
-    labels, features : arrays
-        Counts of how surprising labels and features are (`fedbary.judging.counts`).
-    scatter : array
-        Of each class the log of the usual squared distance of its rows from where they should lie, NaN for few rows;
-        and at the end of all rows.
-    """
+    share: float
+    low: float
+    high: float
 
-    likelihood: Floats
-    seen: float
-    labels: Floats
-    features: Floats
-    scatter: Floats = field(default_factory=lambda: np.zeros(0))
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """For a message or a reply."""
-        return {
-            "likelihood": self.likelihood,
-            "labels": self.labels,
-            "features": self.features,
-            "scatter": np.nan_to_num(self.scatter, nan=UNKNOWN),
-            "seen": np.array([self.seen]),
-        }
-
-    def among(self, places: NDArray[np.int64], classes: int) -> Evidence:
-        """The same for classes of which these places are the evidence's own."""
-        if len(self.scatter) != len(places) + 1:
-            raise ProtocolError("protocols.server-array", name="scatter")
-        scatter = np.full(classes + 1, np.nan)
-        scatter[places], scatter[-1] = self.scatter[:-1], self.scatter[-1]
-        return replace(self, scatter=scatter)
+    def to_json(self) -> dict[str, float]:
+        return asdict(self)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Evidence:
-        """What `to_arrays` gave, as another party sent it."""
-        likelihood, labels, features, scatter, seen = arrays_of(EVIDENCE, arrays, _SOME_CLASSES)
-        return cls(likelihood, float(seen[0]), labels, features, np.where(scatter <= UNKNOWN, np.nan, scatter))
+    def from_json(cls, content: Mapping[str, Any]) -> Estimate:
+        return cls(float(content["share"]), float(content["low"]), float(content["high"]))
+
+    def columns(self, name: str) -> dict[str, float]:
+        """As columns of ``result.clients``: the share under this name, its ends with ``_low`` and ``_high``."""
+        return {name: self.share, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 @dataclass(frozen=True, eq=False)

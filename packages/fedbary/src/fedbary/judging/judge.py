@@ -5,9 +5,10 @@ The rows come a part at a time and are looked at once; then they are judged as o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,30 @@ from scipy.special import log_softmax
 
 from fedbary.compute.device import map_by_all_cores
 from fedbary.data.spool import Spool
-from fedbary.judging.by_reference import ByReference, moved_to, with_classes
-from fedbary.judging.candidates import Candidates, OwnRows
-from fedbary.judging.competition import MOST_ROWS, coarse, joint, own_weights, with_others
-from fedbary.judging.counts import counted
-from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.federation import Evidence
-from fedbary.judging.groups import Groups
-from fedbary.judging.guarded_likelihood import one_row_decides, shared_odds
+from fedbary.judging.candidates import ByReference, Candidates, OwnRows, moved_to, with_classes
+from fedbary.judging.competition import (
+    MOST_ROWS,
+    JudgedLabels,
+    coarse,
+    joint,
+    judged_labels,
+    own_weights,
+    with_others,
+)
+from fedbary.judging.discriminant import Discriminant, Moved
+from fedbary.judging.evidence import (
+    SHARES,
+    Evidence,
+    Groups,
+    counted,
+    one_row_decides,
+    share_likelihood,
+    shared_odds,
+)
 from fedbary.judging.label_evidence import LabelEvidence, label_evidence
-from fedbary.judging.labels import SHARES, JudgedLabels, judged_labels, share_likelihood
-from fedbary.judging.lines import Lines, judged_numbers, line_weights
+from fedbary.judging.lines import Line, Lines, judged_numbers, line_weights
 from fedbary.judging.model import JudgingModel
-from fedbary.judging.moving import Moved
-from fedbary.judging.odd_columns import named
 from fedbary.judging.scoring import ScoringModel
-from fedbary.judging.scoring.line import Line
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,6 +60,8 @@ _MOST_LOOKED_AT, _FAR_OUT = 20_000, 100.0
 _MIDDLE = (0.45, 0.55)
 # A client's own moments are of cells not farther out than so many robust deviations.
 _REACH, _MAD = 6.0, 1.4826
+# Columns are named until they make up half of what makes a row odd, at most so many.
+_HALF, _MOST_NAMED = 0.5, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +88,9 @@ class Judge:
     """
 
     def __init__(self, model: JudgingModel, rows: int, groups: Groups | None = None) -> None:
-        self.model = model
-        self._groups = groups
-        self._dtype = np.dtype(np.float64 if rows < _MANY_ROWS else np.float32)
-        self._total = rows
+        self.model, self.rows, self._groups = model, rows, groups
+        self.single = rows >= _MANY_ROWS
+        self._dtype = np.dtype(np.float32 if self.single else np.float64)
         self._values = Spool(model.features, self._dtype)
         self._labels: list[Floats | Integers] = []
         self._lacking: list[Floats] = []
@@ -90,8 +100,7 @@ class Judge:
 
         ``holes`` are the coordinates that were made up for missing cells.
         """
-        width = self.model.features
-        others = self.model.others
+        width, others = self.model.features, self.model.others
         rows = np.clip((values - others.centre[:width]) / others.scale[:width], -_FAR, _FAR)
         if holes is not None:
             rows[holes] = np.nan
@@ -106,49 +115,46 @@ class Judge:
         self._labels += other._labels
         self._lacking += other._lacking
 
-    # --- what is known of all rows --------------------------------------------------------------------
-
     @cached_property
+    def labels(self) -> ClassLabels | NumberLabels:
+        """What the candidates say is about."""
+        return (NumberLabels if self.model.numeric else ClassLabels)(self, np.concatenate(self._labels))
+
+    @property
     def codes(self) -> Integers:
-        """Classes, −1 for those that the model does not know."""
-        return np.concatenate(self._labels).astype(np.int64)
+        """Classes, −1 for those that the model does not know; numbers are all of one class."""
+        return self.labels.codes
 
-    @cached_property
-    def _numbers(self) -> Floats:
-        """Labels that are numbers, standardised."""
-        others = self.model.others
-        return np.asarray((np.concatenate(self._labels) - others.centre[-1]) / others.scale[-1])
+    def limits(self, rows: Floats, usual: Floats, place: slice | Integers = slice(None)) -> tuple[Floats, Floats]:
+        """`limits` of the rows at a place; with groups, no farther out than so many different ones."""
+        if self._groups is None:
+            return limits(rows, usual)
+        return limits(rows, usual, self._groups.first()[place], self._groups.least)
 
     @cached_property
     def _limits(self) -> tuple[Floats, Floats]:
         """Where the client's own moments are cut off: a broken cell would move all its rows."""
-        chosen = np.arange(0, self._total, max(1, -(-self._total // MOST_ROWS)))
-        rows, width = self._values.take(chosen), self.model.features
-        usual = np.sqrt(self.model.others.variances[:width] + self.model.others.means[:, :width].var(axis=0))
-        if self._groups is None:
-            return limits(rows, usual)
-        return limits(rows, usual, self._groups.first()[chosen], self._groups.least)
+        chosen = np.arange(0, self.rows, max(1, -(-self.rows // MOST_ROWS)))
+        others = self.model.others.first(self.model.features)
+        return self.limits(self._values.take(chosen), np.sqrt(others.variances + others.means.var(axis=0)), chosen)
 
-    def _usable(self, rows: Floats) -> Bools:
-        """Cells that are there, and not far outside of where most of the client's lie."""
+    def _usual(self, rows: Floats) -> tuple[Floats, Bools]:
+        """Cells as far as a client's own moments are made of them, and which they are made of.
+
+        Not of missing ones, nor of those far outside of where most lie; where groups decide, these lie at the limits.
+        """
         low, high = self._limits
         with np.errstate(invalid="ignore"):
-            return np.isfinite(rows) if self._groups is not None else np.asarray((rows >= low) & (rows <= high))
-
-    def _usual_rows(self, rows: Floats) -> Floats:
-        """Rows as far as a client's own moments are made of them; where groups decide, far cells lie at the limits."""
-        if self._groups is not None:
-            return np.where(np.isfinite(rows), np.clip(rows, *self._limits), self._mean)
-        return np.where(self._usable(rows), rows, self._mean)
+            if self._groups is not None:
+                return np.clip(rows, low, high), np.isfinite(rows)
+            return rows, np.asarray((rows >= low) & (rows <= high))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """Means and variances of usable cells."""
+        """Means and variances of usual cells."""
         there, sums, squares = (np.zeros(self.model.features) for _ in range(3))
         for part in self._values.parts():
-            rows = part.astype(np.float64)
-            known = self._usable(rows)
-            rows = rows if self._groups is None else np.clip(rows, *self._limits)
+            rows, known = self._usual(part.astype(np.float64))
             filled = rows if known.all() else np.where(known, rows, 0.0)
             there += known.sum(axis=0)
             sums += filled.sum(axis=0)
@@ -156,24 +162,25 @@ class Judge:
         mean = sums / np.maximum(there, 1.0)
         return mean, np.maximum(squares / np.maximum(there, 1.0) - mean**2, 0.0)
 
-    @property
-    def _mean(self) -> Floats:
-        return self._moments[0]
+    def usual_rows(self) -> Iterator[tuple[slice, Floats]]:
+        """Rows with their places, the client's own mean where cells are not usual."""
+        for place, part in self._values.placed():
+            rows, known = self._usual(part)
+            yield place, np.where(known, rows, self._moments[0])
 
     def _filled(self, rows: Floats) -> Floats:
         """Cells that are missing lie at the client's own mean: they say nothing, and are not odd."""
         holes = np.isnan(rows)
-        return np.where(holes, self._mean.astype(rows.dtype), rows) if holes.any() else rows
+        return np.where(holes, self._moments[0].astype(rows.dtype), rows) if holes.any() else rows
 
     @cached_property
     def own(self) -> OwnRows:
         """Sums of the client's rows by class."""
         classes = len(self.model.classes)
-        codes = np.zeros(self._total, dtype=np.int64) if self.model.numeric else self.codes
-        sums = np.zeros((classes, self.model.features))
-        for place, rows in self._values.placed():
+        codes, sums = self.codes, np.zeros((classes, self.model.features))
+        for place, rows in self.usual_rows():
             known = codes[place] >= 0
-            np.add.at(sums, codes[place][known], self._usual_rows(rows)[known])
+            np.add.at(sums, codes[place][known], rows[known])
         counts = np.bincount(codes[codes >= 0], minlength=classes).astype(float)
         return OwnRows(counts, sums, *self._moments)
 
@@ -183,7 +190,7 @@ class Judge:
         found = Candidates(self.model.others.first(self.model.features), self.own)
         if self._groups is not None:  # nothing but groups decides where rows are looked at
             return found
-        chosen = np.arange(0, self._total, max(1, self._total // MOST_ROWS))
+        chosen = np.arange(0, self.rows, max(1, self.rows // MOST_ROWS))
         some = self._filled(self._values.take(chosen)).astype(np.float64)
         return found.staying() if found.nearer_unmoved(some) else found
 
@@ -192,17 +199,21 @@ class Judge:
         """Where the others expect these rows."""
         return self.features_model.moved
 
-    # --- the candidates -------------------------------------------------------------------------------
-
     @cached_property
     def _seen(self) -> tuple[Spool, Floats]:
         """What every candidate says of every row, and squared distances of moved rows."""
-        spool, distances = Spool(self._width, self._dtype), list[Floats]()
+        spool, distances = Spool(self.labels.width, self._dtype), list[Floats]()
         for place, part in self._values.placed():
-            said, away = self.look(self._filled(part), self._labels_at(place))
+            said, away = self.look(self._filled(part), place)
             spool.append(said)
             distances.append(away)
         return spool, self._as_if_whole(np.concatenate(distances))
+
+    def look(self, rows: Floats, place: slice | Integers) -> tuple[Floats, Floats]:
+        """What candidates say of the rows at a place, standardised and without holes, and their squared distances."""
+        with np.errstate(all="ignore"):
+            said, away = self.labels.look(rows, place)
+        return said, np.clip(np.nan_to_num(away.astype(np.float64), nan=_FAR, posinf=_FAR), 1e-12, _FAR)
 
     def _as_if_whole(self, away: Floats) -> Floats:
         """Distances of rows as if they had all cells; of those that lack most of them nothing odd can be said."""
@@ -213,74 +224,6 @@ class Judge:
             whole[most] = np.minimum(whole[most], middle(whole[~most]) if not most.all() else np.inf)
         return whole
 
-    @property
-    def _width(self) -> int:
-        """Numbers that candidates say of a row."""
-        return self.model.candidates * (1 if self.model.numeric else len(self.model.classes))
-
-    def _labels_at(self, place: slice | Integers) -> Floats | Integers:
-        return self._numbers[place] if self.model.numeric else self.codes[place]
-
-    def look(self, rows: Floats, labels: Floats | Integers) -> tuple[Floats, Floats]:
-        """What candidates say of some standardised rows without holes, side by side, and their squared distances."""
-        with np.errstate(all="ignore"):
-            if self.model.numeric:
-                said, away = self._by_lines(rows.astype(np.float64), np.asarray(labels, dtype=np.float64))
-            else:
-                said, away = self._by_classes(rows, np.asarray(labels, dtype=np.int64))
-        return said, np.clip(np.nan_to_num(away.astype(np.float64), nan=_FAR, posinf=_FAR), 1e-12, _FAR)
-
-    def _by_classes(self, rows: Floats, codes: Integers) -> tuple[Floats, Floats]:
-        candidates = self.features_model
-
-        def block(start: int) -> tuple[list[Floats], Floats, Floats]:
-            return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
-
-        found = map_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
-        logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
-        if self._by_reference is not None:
-            logs += self._by_reference(rows, logs, np.concatenate([one[2] for one in found]))
-        # Where a server's numbers leave the finite ones, a row has its prior and is no failure: that would tell of it.
-        sound = [np.isfinite(one).all(axis=1)[:, None] for one in logs]
-        prior = np.log(self.own.shares)
-        said = np.hstack([np.where(fine, one, prior) for fine, one in zip(sound, logs, strict=True)])
-        return said, np.concatenate([one[1] for one in found])
-
-    @cached_property
-    def _by_reference(self) -> ByReference | None:
-        if self.model.reference is None:
-            return None
-        return ByReference(self.model, self.own, self._total, single=self._dtype == np.float32)
-
-    @cached_property
-    def _lines(self) -> Lines:
-        low, high = limits(self._numbers[:, None], np.ones(1))
-        if self._groups is not None:
-            low, high = limits(self._numbers[:, None], np.ones(1), self._groups.first(), self._groups.least)
-        labels = np.clip(self._numbers, low, high)
-        mean, width = np.append(self._mean, labels.mean()), self.model.features
-        second = np.zeros((width + 1, width + 1))
-        for place, part in self._values.placed():
-            both = np.column_stack([self._usual_rows(part), labels[place]]) - mean
-            second += both.T @ both
-        return Lines(self.model.others, mean, second / max(self._total, 1), float(self._total))
-
-    def _by_lines(self, rows: Floats, labels: Floats) -> tuple[Floats, Floats]:
-        features, reference = self.features_model, self.model.reference
-        moved = features.moved(rows)
-        said = self._lines(rows, moved, labels)
-        if reference is not None:
-            theirs = moved_to(self.own, reference)(rows)
-            said += [self._by_line(reference.scoring, points) for points in (rows, theirs)]
-        found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
-        return found, features(rows, np.zeros(len(rows), dtype=np.int64))[1]
-
-    def _by_line(self, line: object, rows: Floats) -> Floats:
-        assert isinstance(line, Line)
-        others, width = self.model.others, self.model.features
-        predicted = line.predicted(rows * others.scale[:width] + others.centre[:width])
-        return np.asarray((predicted - others.centre[-1]) / others.scale[-1])
-
     @cached_property
     def _ratio(self) -> Floats:
         """Squared distances over the usual ones of rows with the same label, pooled with all: classes differ in spread.
@@ -289,18 +232,16 @@ class Judge:
         """
         away = self._seen[1]
         overall = np.log(middle(away))
-        usual = np.full(max(len(self.model.classes), 1) + 1, overall)  # the last is of classes that are not known
-        for code in range(0 if self.model.numeric else len(self.model.classes)):
+        usual = np.full(len(self.model.classes) + 1, overall)  # the last is of classes that are not known
+        for code in range(len(self.model.classes)):
             mine = away[self.codes == code]
             if len(mine):
                 usual[code] = (len(mine) * np.log(middle(mine)) + _PSEUDO_ROWS * overall) / (len(mine) + _PSEUDO_ROWS)
-        return np.asarray(away / np.exp(usual[-1] if self.model.numeric else usual[self.codes]))
+        return np.asarray(away / np.exp(usual[self.codes]))
 
     def _scatter(self, groups: Groups | None) -> Floats:
         """Log of the usual squared distance of each class's rows, and of all; before they were moved, NaN for few."""
-        away, codes, least = self._seen[1], np.zeros(self._total, dtype=np.int64), 1
-        if not self.model.numeric:
-            codes = self.codes
+        away, codes, least = self._seen[1], self.codes, 1
         if groups is not None:
             away, codes, least = away[groups.first()], codes[groups.first()], groups.least
         found = np.full(len(self.model.classes) + 1, np.nan)
@@ -311,58 +252,27 @@ class Judge:
         return np.asarray(np.round(found, 3))
 
     @cached_property
-    def _told(self) -> Floats:
+    def told(self) -> Floats:
         """How much each row says of its label: less where cells are missing, or where it lies far out."""
         near = np.minimum(1.0, _FAR_TIMES / self._ratio)
         return np.asarray(near * (1.0 - np.concatenate(self._lacking)))
-
-    def _candidates(self, part: Floats, place: slice | Integers) -> Floats:
-        """Log-probabilities (k, n, K) of some rows."""
-        told, prior = self._told[place][:, None], np.log(self.own.shares)
-        by_candidate = np.split(part.astype(np.float64), self.model.candidates, axis=1)
-        return np.stack([log_softmax(told * logs + (1.0 - told) * prior, axis=1) for logs in by_candidate])
-
-    # --- judging --------------------------------------------------------------------------------------
 
     def own_weights(self, groups: Groups | None = None) -> Floats:
         """The weights at which the client's own labels are likeliest; of very many rows some tell them.
 
         With ``groups`` no fewer different rows than one of them decide.
         """
-        known = np.ones(self._total, dtype=bool) if self.model.numeric else self.codes >= 0
+        known = self.codes >= 0
         chosen = np.flatnonzero(known if groups is None else known & groups.first())
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):
             return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
-        some = self._seen[0].take(chosen)
-        if self.model.numeric:
-            return line_weights(some.T, self._numbers[chosen], least=1 if groups is None else groups.least)
-        candidates = self._candidates(some, chosen)
-        if groups is None:
-            return own_weights(candidates, self.codes[chosen])
-        candidates = with_others(candidates, np.log(self.own.shares), groups.least)
-        return coarse(own_weights(candidates, self.codes[chosen]))
+        return self.labels.weights(self._seen[0].take(chosen), chosen, 1 if groups is None else groups.least)
 
     def judged(self, weights: Floats) -> Judged:
         """All rows by some weights."""
-        spool = self._seen[0]
-        features = _FEATURE_UNITS * np.maximum(np.log(self._ratio), 0.0)
-        if self.model.numeric:
-            labels, said = judged_numbers(spool.array().T, self._numbers, weights)
-            told = self._told
-            labels = JudgedLabels(labels.right, labels.wrong, labels.surprise * told, labels.other, labels.seen)
-            return Judged(labels, features, said * self.model.others.scale[-1] + self.model.others.centre[-1])
-        found = [
-            judged_labels(joint(self._candidates(part, place), weights), self.codes[place])
-            for place, part in spool.placed(_BLOCK * 4)
-        ]
-        rows = np.array([len(one.right) for one in found], dtype=float)
-        seen = float(rows @ [one.seen for one in found] / max(rows.sum(), 1.0))
-        right, wrong, surprise = (
-            np.concatenate([getattr(one, name) for one in found]) for name in ("right", "wrong", "surprise")
-        )
-        labels = JudgedLabels(right, wrong, surprise, np.concatenate([one.other for one in found]), seen)
-        return Judged(labels, features)
+        labels, suggested = self.labels.judged(self._seen[0], weights)
+        return Judged(labels, _FEATURE_UNITS * np.maximum(np.log(self._ratio), 0.0), suggested)
 
     def evidence(self, judged: Judged, groups: Groups | None = None) -> Evidence:
         """What leaves the client; with ``groups``, no fewer different rows than one of them decide any of it."""
@@ -411,7 +321,112 @@ class Judge:
         features = self.features_model
         away = features.deviations(self._filled(self._values.take(chosen)).astype(np.float64))
         parts = away * (away @ (features.model.root @ features.model.root.T))
-        return named(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
+        return largest_parts(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
+
+
+class ClassLabels:
+    """Labels that are classes: of each row every candidate says log-probabilities of all classes."""
+
+    def __init__(self, judge: Judge, labels: NDArray[Any]) -> None:
+        self._judge, self.codes = judge, labels.astype(np.int64)
+        self.width = judge.model.candidates * len(judge.model.classes)
+
+    def look(self, rows: Floats, place: slice | Integers) -> tuple[Floats, Floats]:
+        """What candidates say side by side, and squared distances."""
+        candidates, codes = self._judge.features_model, self.codes[place]
+
+        def block(start: int) -> tuple[list[Floats], Floats, Floats]:
+            return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
+
+        found = map_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
+        logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
+        if self._by_reference is not None:
+            logs += self._by_reference(rows, logs, np.concatenate([one[2] for one in found]))
+        # Where a server's numbers leave the finite ones, a row has its prior and is no failure: that would tell of it.
+        sound = [np.isfinite(one).all(axis=1)[:, None] for one in logs]
+        prior = np.log(self._judge.own.shares)
+        said = np.hstack([np.where(fine, one, prior) for fine, one in zip(sound, logs, strict=True)])
+        return said, np.concatenate([one[1] for one in found])
+
+    @cached_property
+    def _by_reference(self) -> ByReference | None:
+        judge = self._judge
+        return (
+            None
+            if judge.model.reference is None
+            else ByReference(judge.model, judge.own, judge.rows, single=judge.single)
+        )
+
+    def _candidates(self, said: Floats, place: slice | Integers) -> Floats:
+        """Log-probabilities (k, n, K) of some rows."""
+        told, prior = self._judge.told[place][:, None], np.log(self._judge.own.shares)
+        by_candidate = np.split(said.astype(np.float64), self._judge.model.candidates, axis=1)
+        return np.stack([log_softmax(told * logs + (1.0 - told) * prior, axis=1) for logs in by_candidate])
+
+    def weights(self, said: Floats, place: Integers, least: int) -> Floats:
+        """The weights at which these rows' labels are likeliest; with ``least`` no fewer rows decide."""
+        candidates = self._candidates(said, place)
+        if least < 2:
+            return own_weights(candidates, self.codes[place])
+        candidates = with_others(candidates, np.log(self._judge.own.shares), least)
+        return coarse(own_weights(candidates, self.codes[place]))
+
+    def judged(self, spool: Spool, weights: Floats) -> tuple[JudgedLabels, None]:
+        """All labels by some weights."""
+        found = [
+            judged_labels(joint(self._candidates(part, place), weights), self.codes[place])
+            for place, part in spool.placed(_BLOCK * 4)
+        ]
+        rows = np.array([len(one.right) for one in found], dtype=float)
+        seen = float(rows @ [one.seen for one in found] / max(rows.sum(), 1.0))
+        right, wrong, surprise, other = (
+            np.concatenate([getattr(one, name) for one in found]) for name in ("right", "wrong", "surprise", "other")
+        )
+        return JudgedLabels(right, wrong, surprise, other, seen), None
+
+
+class NumberLabels:
+    """Labels that are numbers, standardised: of each row every candidate says what its label should be."""
+
+    def __init__(self, judge: Judge, labels: NDArray[Any]) -> None:
+        self._judge, self.width = judge, judge.model.candidates
+        self._centre, self._scale = judge.model.others.centre[-1], judge.model.others.scale[-1]
+        self._numbers = np.asarray((labels - self._centre) / self._scale)
+        self.codes = np.zeros(len(labels), dtype=np.int64)
+
+    @cached_property
+    def _lines(self) -> Lines:
+        judge = self._judge
+        labels = np.clip(self._numbers, *judge.limits(self._numbers[:, None], np.ones(1)))
+        mean, width = np.append(judge.own.mean, labels.mean()), judge.model.features
+        second = np.zeros((width + 1, width + 1))
+        for place, part in judge.usual_rows():
+            both = np.column_stack([part, labels[place]]) - mean
+            second += both.T @ both
+        return Lines(judge.model.others, mean, second / max(judge.rows, 1), float(judge.rows))
+
+    def look(self, rows: Floats, place: slice | Integers) -> tuple[Floats, Floats]:
+        """Predictions side by side, and squared distances of the features."""
+        judge, rows = self._judge, rows.astype(np.float64)
+        features, reference, others = judge.features_model, judge.model.reference, judge.model.others
+        said = self._lines(rows, features.moved(rows), self._numbers[place])
+        if reference is not None:
+            assert isinstance(reference.scoring, Line)
+            width = judge.model.features
+            for points in (rows, moved_to(judge.own, reference)(rows)):
+                predicted = reference.scoring.predicted(points * others.scale[:width] + others.centre[:width])
+                said.append((predicted - self._centre) / self._scale)
+        found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
+        return found, features(rows, self.codes[place])[1]
+
+    def weights(self, said: Floats, place: Integers, least: int) -> Floats:
+        """The weights at which these rows' residuals are smallest, and their spread; no fewer than ``least`` decide."""
+        return line_weights(said.T, self._numbers[place], least=least)
+
+    def judged(self, spool: Spool, weights: Floats) -> tuple[JudgedLabels, Floats]:
+        """All labels by some weights, and what they should be."""
+        labels, said = judged_numbers(spool.array().T, self._numbers, weights)
+        return replace(labels, surprise=labels.surprise * self._judge.told), said * self._scale + self._centre
 
 
 def held_out_judge(
@@ -430,12 +445,12 @@ def held_out_judge(
     alone = replace(model, reference=None)
     judge = Judge(model, len(values))
     judge.add(values, labels, np.zeros(len(values)))
-    said, away = np.zeros((len(values), judge._width)), np.zeros(len(values))
+    said, away = np.zeros((len(values), judge.labels.width)), np.zeros(len(values))
     for others, rows in folds:
         without = Judge(replace(alone, others=others), len(values))
         without.add(values, labels, np.zeros(len(values)))
         standardised = without.model.others.first(model.features).standardised(values[rows])
-        said[rows, : without._width], away[rows] = without.look(standardised, without._labels_at(rows))
+        said[rows, : without.labels.width], away[rows] = without.look(standardised, rows)
     if by_reference is not None and model.reference is not None:
         known = model.reference.scoring
         theirs = (by_reference - model.others.centre[-1])[:, None] / model.others.scale[-1]
@@ -476,3 +491,15 @@ def middle(distances: Floats, *, least: int = 1) -> float:
     first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
     more = max(0, -(-(least - (last - first + 1)) // 2))
     return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
+
+
+def largest_parts(parts: Floats, names: list[str]) -> list[str | None]:
+    """For each row the columns that make up most of its parts (n, columns), worst first; None where there is none."""
+    worst = np.argsort(-parts, axis=1)[:, :_MOST_NAMED]
+    reached = np.cumsum(np.take_along_axis(parts, worst, axis=1), axis=1)
+    total = parts.sum(axis=1)
+    enough = np.concatenate([np.zeros((len(parts), 1), bool), reached[:, :-1] >= _HALF * total[:, None]], axis=1)
+    # Few columns make most rows odd, so that each list of them is written once.
+    lists, of_row = np.unique(np.where(enough, -1, worst), axis=0, return_inverse=True)
+    texts = [", ".join(names[place] for place in chosen if place >= 0) for chosen in lists]
+    return [texts[one] if some else None for one, some in zip(of_row.ravel(), total > 0.0, strict=True)]

@@ -1,17 +1,22 @@
-"""Candidates where the label is a number: lines of others, others moved, a client's own rows, and a reference.
+"""Labels that are numbers: candidates are lines of others, others moved, a client's own rows, and a reference.
 
-All numbers are standardised; the label is the last coordinate of the discriminant.
+All numbers are standardised; the label is the last coordinate of the discriminant. `Line` is the reference's, fitted by
+the server so that clients can doubt labels at home.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, t
 
-from fedbary.judging.competition import coarse, with_others
+from fedbary.errors import ProtocolError
+from fedbary.forms import Numbers, arrays_of
+from fedbary.judging.competition import JudgedLabels, coarse, with_others
 from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.labels import JudgedLabels
 
 Floats = NDArray[np.float64]
 
@@ -23,6 +28,10 @@ _FREEDOM = 5.0
 _WIDER = 1.2
 _MAD = 1.4826
 _LEAST = 1e-9
+_FOLDS = 5
+_PENALTIES = 10.0 ** np.arange(-3, 4)
+# What a message has of a reference's line.
+LINE = {"line.coefficients": Numbers(("features of rows",)), "line.numbers": Numbers((2,))}
 
 
 class Lines:
@@ -104,3 +113,67 @@ def judged_numbers(predictions: Floats, labels: Floats, weights: Floats) -> tupl
     surprise = -np.log(np.clip(2.0 * t.sf(np.abs(away) / spread, _FREEDOM), 1e-12, 1.0))
     nobody = np.full(len(labels), -1, dtype=np.int64)
     return JudgedLabels(right, wrong, surprise, nobody, 1.0), np.asarray(said)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """ŷ = ⟨coefficients, x⟩ + offset, and the spread of clean rows around it."""
+
+    coefficients: Floats
+    offset: float
+    spread: float
+
+    def predicted(self, values: Floats) -> Floats:
+        """The labels that rows of scaled features should have."""
+        return np.asarray(values @ self.coefficients + self.offset)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {"line.coefficients": self.coefficients, "line.numbers": np.array([self.offset, self.spread])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], width: int) -> Line:
+        """Read it from a message for rows of ``width`` features."""
+        if "line.coefficients" not in arrays:
+            raise ProtocolError("protocols.server-array", name="line.coefficients")
+        coefficients, numbers = arrays_of(LINE, arrays, {"features of rows": width})
+        if numbers[1] <= 0:
+            raise ProtocolError("protocols.server-array", name="line.numbers")
+        return cls(coefficients, float(numbers[0]), float(numbers[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLine:
+    """The line, and what lines that had not seen a row predict of its label."""
+
+    line: Line
+    predicted: Floats
+
+
+def fit_line(values: Floats, labels: Floats, *, seed: int) -> FittedLine | None:
+    """Ridge regression, its penalty by cross-validation; None for fewer rows than folds."""
+    rows = len(labels)
+    if rows < 2 * _FOLDS:
+        return None
+    fold = np.random.default_rng(seed).permutation(rows) % _FOLDS
+    found = np.zeros((len(_PENALTIES), rows))
+    for number in range(_FOLDS):
+        out = fold == number
+        for place, (slope, offset) in enumerate(_ridge(values[~out], labels[~out])):
+            found[place, out] = values[out] @ slope + offset
+    best = int(np.argmin(((found - labels) ** 2).mean(axis=1)))
+    slope, offset = _ridge(values, labels)[best]
+    spread = float(np.sqrt(((found[best] - labels) ** 2).mean()))
+    scale = max(float(np.abs(labels).max()), 1.0)
+    return FittedLine(Line(slope, offset, max(spread, 1e-9 * scale)), found[best])
+
+
+def _ridge(values: Floats, labels: Floats) -> list[tuple[Floats, float]]:
+    """Slope and offset for each penalty, from one decomposition."""
+    middle, level = values.mean(axis=0), float(labels.mean())
+    left, sizes, right = np.linalg.svd(values - middle, full_matrices=False)
+    turned = left.T @ (labels - level)
+    lines = []
+    for penalty in _PENALTIES:
+        slope = right.T @ (turned * sizes / (sizes**2 + penalty))
+        lines.append((np.asarray(slope), level - float(middle @ slope)))
+    return lines

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.federation import Evidence
+from fedbary.judging.evidence import Evidence
+from fedbary.judging.lines import Line
 from fedbary.judging.scoring import ScoringModel
-from fedbary.judging.scoring.line import Line
 from fedbary.strict_json import read_json
 
 Floats = NDArray[np.float64]
@@ -125,15 +125,11 @@ def _reference(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], width
     if "reference.means" not in arrays:
         return None
     means, variances = arrays_of(REFERENCE, arrays, {"judged classes": len(classes), "features of rows": width})
-    scoring: ScoringModel | Line | None
     if classes == ("",):
-        scoring = Line.from_arrays(arrays, width)
-    else:
-        scoring = received(_below("model.", arrays))
-        if scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes):
-            raise ProtocolError("protocols.server-array", name="model.mean")
-    if scoring is None:
-        raise ProtocolError("protocols.server-array", name="line.coefficients")
+        return ReferenceModel(Line.from_arrays(arrays, width), means, variances)
+    scoring = received(_below("model.", arrays))
+    if scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes):
+        raise ProtocolError("protocols.server-array", name="model.mean")
     return ReferenceModel(scoring, means, variances)
 
 

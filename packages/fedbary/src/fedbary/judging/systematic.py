@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from fedbary.judging.label_evidence import LabelEvidence
-from fedbary.judging.label_mixture import Array
+from fedbary.judging.label_evidence import Array, LabelEvidence
 
 
 @dataclass(frozen=True)

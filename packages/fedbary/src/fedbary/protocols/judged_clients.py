@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Judgement
+from fedbary.judging.federation import Estimate, Judgement
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding
 from fedbary.notes import Fact, Note

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
+from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement, judgements
-from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge, Judged
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel

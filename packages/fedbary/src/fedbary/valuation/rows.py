@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import wrong_parameter
-from fedbary.judging.counts import cells_of, smooth_surprise, tail
-from fedbary.judging.estimates import Estimate
+from fedbary.judging.evidence import cells_of, smooth_surprise, tail
+from fedbary.judging.federation import Estimate
 from fedbary.notes import Note
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fedbary.judging.estimates import Estimate
+from fedbary.judging.federation import Estimate
 from fedbary.notes import Note
 from fedbary.valuation.outcome import Outcome
 

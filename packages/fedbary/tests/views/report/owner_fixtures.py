@@ -4,7 +4,7 @@ import numpy as np
 
 import fedbary as fb
 from fedbary.guard.owner_files import owner_view
-from fedbary.judging.estimates import Estimate
+from fedbary.judging.federation import Estimate
 from fedbary.notes import Note
 from fedbary.valuation.rows import MEASURED, RowFacts, ScoredRows, row_frame
 

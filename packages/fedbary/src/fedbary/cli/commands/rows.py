@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from fedbary.data.table import Table
-    from fedbary.judging.estimates import Estimate
+    from fedbary.judging.federation import Estimate
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rows import RowFacts
 

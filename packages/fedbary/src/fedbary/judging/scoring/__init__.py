@@ -2,5 +2,6 @@
 
 from fedbary.judging.scoring.fit import Fitted, fit_scoring_model
 from fedbary.judging.scoring.model import ScoringModel
+from fedbary.judging.scoring.scorer import Scorer
 
-__all__ = ["Fitted", "ScoringModel", "fit_scoring_model"]
+__all__ = ["Fitted", "Scorer", "ScoringModel", "fit_scoring_model"]

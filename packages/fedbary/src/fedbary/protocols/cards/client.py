@@ -12,8 +12,8 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement
-from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.cards import Cards

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from fedbary.forms import LONGEST_TEXT, Number, Numbers, Record, Text, optional
-from fedbary.judging.federation import EVIDENCE, JUDGEMENT
+from fedbary.judging.evidence import EVIDENCE
+from fedbary.judging.federation import JUDGEMENT
 from fedbary.protocols.forms import ROWS, SHARED, Exchange
 from fedbary.protocols.sketch.forms import judging_model, schema
 

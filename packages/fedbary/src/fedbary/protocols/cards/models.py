@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.judging.competition import moved_or_not
-from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Evidence
+from fedbary.judging.discriminant import Discriminant, Moved
+from fedbary.judging.evidence import Evidence
+from fedbary.judging.federation import Estimate
 from fedbary.judging.judge import Judge
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
-from fedbary.judging.moving import Moved
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.class_moments import (
     EXACT,

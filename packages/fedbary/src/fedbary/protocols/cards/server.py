@@ -11,7 +11,8 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.judging.competition import moved_or_not
-from fedbary.judging.federation import Evidence, Judgement, judgements
+from fedbary.judging.evidence import Evidence
+from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding, systematic
 from fedbary.notes import Note

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.judging.discriminant import Discriminant
-from fedbary.judging.estimates import Estimate
+from fedbary.judging.federation import Estimate
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import judgements
-from fedbary.judging.groups import Groups
 from fedbary.judging.judge import Judge
 from fedbary.judging.model import JudgingModel
 from fedbary.notes import Note

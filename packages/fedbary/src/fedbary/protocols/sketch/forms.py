@@ -9,9 +9,9 @@ from typing import Any
 
 from fedbary.forms import LONGEST_TEXT, Field, Number, Numbers, Record, Text, optional
 from fedbary.judging.discriminant import DISCRIMINANT
-from fedbary.judging.federation import EVIDENCE
+from fedbary.judging.evidence import EVIDENCE
+from fedbary.judging.lines import LINE
 from fedbary.judging.model import REFERENCE, WEIGHTS
-from fedbary.judging.scoring.line import LINE
 from fedbary.privacy.noise import GRID
 from fedbary.protocols.forms import FIT_NOTES, ROWS, SHARED, Exchange
 from fedbary.protocols.sketch.sketch import POINTS

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
-from fedbary.judging.estimates import Estimate
-from fedbary.judging.federation import Judgement
+from fedbary.judging.federation import Estimate, Judgement
 from fedbary.privacy.noise import GRID
 from fedbary.protocols.judged_clients import quality_columns
 from fedbary.protocols.messages import Scalar
@@ -63,7 +62,7 @@ def about_rows(
     """The scalars, exact for ``min_group`` 1; else in whole rows, and 0 for fewer rows than ``min_group``.
 
     A server that chose the model could read real numbers bit by bit, and a count of one row as whether it is there. So
-    the judgement must be of evidence that was made for that ``min_group`` (`fedbary.judging.groups`). Rows that are
+    the judgement must be of evidence that was made for that ``min_group`` (`fedbary.judging.evidence`). Rows that are
     copies of each other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}

@@ -10,7 +10,7 @@ from fedbary.wording import counted, whole_percent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.judging.estimates import Estimate
+    from fedbary.judging.federation import Estimate
 
 _REASONS = (("label", "by their label"), ("features", "by their features"))
 _WRONG_CLASSES = (
