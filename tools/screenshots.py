@@ -47,7 +47,7 @@ HOSTILE = (
 @cache
 def clinics() -> tuple[dict[str, fb.Table], fb.Table]:
     """The parties of `fedbary demo`."""
-    from fedbary.cli.commands.demo_clinics import demo_clinics
+    from fedbary.cli.commands.demo import demo_clinics
 
     made = demo_clinics(0)
     return made.clients, made.reference

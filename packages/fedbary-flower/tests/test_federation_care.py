@@ -82,9 +82,12 @@ def test_a_new_node_gets_a_folder_and_nothing_of_the_others_changes(folder, caps
 
 def _raised(command, folder, *words):
     """The error of a command, which `main` would turn into a sentence."""
-    from fedbary.cli.commands import federation_nodes
+    from fedbary.cli.commands import federation
 
-    {"add-node": federation_nodes.add_node, "rotate-keys": federation_nodes.rotate_keys}[command](folder, list(words))
+    if command == "add-node":
+        federation.add_node(folder=folder, names=list(words))
+    else:
+        federation.rotate_keys(folder=folder, nodes=list(words), server=False)
 
 
 def test_an_interrupted_addition_goes_on_and_an_owners_own_key_stays(folder, monkeypatch):

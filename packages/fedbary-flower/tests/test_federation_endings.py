@@ -8,7 +8,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.cli import main
-from fedbary.cli.ui.written_result import written_files
+from fedbary.cli.ui.results import written_files
 from fedbary.deploy import runs
 from fedbary.deploy.network import Standing
 from fedbary.deploy.plan import Plan
@@ -188,7 +188,7 @@ def test_ctrl_c_stops_the_run_and_says_how_to_go_on(federation, capsys, monkeypa
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedbary.cli.ui.follow_run.time.sleep", interrupted)
+    monkeypatch.setattr("fedbary.cli.ui.run_screen.time.sleep", interrupted)
 
     def halfway(output):
         EventLog(output / "events.jsonl", append=False)(Event("run-started", total=2))

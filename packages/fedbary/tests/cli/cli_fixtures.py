@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbary.cli.ui.session import Session
-from fedbary.cli.ui.terminal_text import one_line
+from fedbary.cli.ui.session import Session, one_line
 from fedbary.errors import FedbaryError
 from fedbary.filling import COMMAND
 

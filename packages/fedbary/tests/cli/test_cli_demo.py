@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fedbary as fb
-from fedbary.cli.commands.demo_clinics import CLEAN, MISSING, OTHER_UNIT, WRONG_LABELS, demo_clinics
+from fedbary.cli.commands.demo import CLEAN, MISSING, OTHER_UNIT, WRONG_LABELS, demo_clinics
 from fedbary.valuation.verdict import Advice
 
 pytest_plugins = ["cli_fixtures"]

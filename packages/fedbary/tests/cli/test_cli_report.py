@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fedbary as fb
-from fedbary.cli.ui import browser as opening
+from fedbary.cli.ui import terminal as opening
 
 pytest_plugins = ["cli_fixtures"]
 VALUE = ("--label", "ill", "--id", "id", "--reference", "reference.csv", "--seed", 0)

@@ -8,10 +8,12 @@ import typer
 from typer.testing import CliRunner
 
 from fedbary.cli.app import app
-from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.cli.ui.command import command as command_of
+from fedbary.cli.ui.settings import SettingsOf
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.space.options import Space
 from fedbary.valuation.rows import RowRules
+from fedbary.views.page import Page
 
 pytest_plugins = ["cli_fixtures"]
 
@@ -73,10 +75,11 @@ def test_an_option_of_another_protocol_is_refused_with_those_that_have_it(fedbar
 def test_a_command_gets_its_settings_and_its_own_options():
     got = {}
 
-    @with_settings(space=SettingsOf(Space, panel="Rows"))
-    def command(name: Annotated[str, typer.Argument()], *, space: Space, loud: bool = False) -> None:
+    @command_of("small a", space=SettingsOf(Space, panel="Rows"))
+    def command(name: Annotated[str, typer.Argument()], *, space: Space, loud: bool = False) -> Page:
         """Do it."""
         got.update(name=name, space=space, loud=loud)
+        return Page()
 
     small = typer.Typer()
     small.command()(command)

@@ -5,68 +5,61 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
-from fedbary.cli.ui.completion import several_of
-from fedbary.cli.ui.interrupts import on_interrupt
+from fedbary.cli.ui.command import CONFIG, command
 from fedbary.cli.ui.options import (
-    READING,
+    FILES,
+    LIST,
+    ROW_ID,
+    SEED,
     SOME_FAILED,
-    Config,
-    Files,
-    Json,
-    Label,
-    Output,
-    RowId,
-    Seed,
     comma_separated,
+    option,
+    output_folder,
     refuse_file,
     require,
+    several_of,
 )
 from fedbary.cli.ui.progress import spinner
-from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.cli.ui.session import on_interrupt
+from fedbary.cli.ui.settings import READING, SettingsOf
 from fedbary.data.options import ReadOptions
 from fedbary.valuation.rows import RowRules
-from fedbary_lab.cli.models import ModelName, named_model
-from fedbary_lab.cli.training_options import TRAINING, finished_parts
+from fedbary.views.page import Page
+from fedbary_lab.cli.models import MODEL, named_model
+from fedbary_lab.cli.training_options import LABEL, TRAINING, finished_parts
 from fedbary_lab.training.fedavg_settings import FedAvg
 
 
-@with_settings(rules=SettingsOf(RowRules, panel="Flags", without=("rule",)), training=TRAINING, reading=READING)
+@command(
+    "fedbary boost 'sites/*.parquet' --label y --reference validation.parquet --test test.parquet",
+    rules=SettingsOf(RowRules, panel="Flags", without=("rule",)),
+    training=TRAINING,
+    reading=READING,
+)
 def boost(
-    files: Files = None,
+    files: list[str] | None = FILES,
     *,
-    label: Label = "",
-    row_id: RowId = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(help="Clean validation rows, which say what is wrong.", metavar="FILE", show_default=False),
-    ] = None,
-    test: Annotated[
-        Path | None,
-        typer.Option(help="Other clean rows, which only judge the models.", metavar="FILE", show_default=False),
-    ] = None,
-    how: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="drop: without flagged rows. relabel: with the suggested label where only the label looks wrong. "
-            "none, all rows as they are, is always trained.",
-            autocompletion=several_of("drop", "relabel"),
-        ),
-    ] = "drop,relabel",
-    config: Config = None,  # noqa: ARG001 - its callback acts
-    output: Output = Path("fedbary-boost"),
-    json: Json = False,
+    label: str = LABEL,
+    row_id: str | None = ROW_ID,
+    reference: Path | None = option("Clean validation rows, which say what is wrong.", "FILE"),
+    test: Path | None = option("Other clean rows, which only judge the models.", "FILE"),
+    how: str = option(
+        "drop: without flagged rows. relabel: with the suggested label where only the label looks wrong. none, all "
+        "rows as they are, is always trained.",
+        LIST,
+        default="drop,relabel",
+        complete=several_of("drop", "relabel"),
+    ),
+    config: Path | None = CONFIG,  # noqa: ARG001 - its callback acts
+    output: Path = output_folder("fedbary-boost"),
     rules: RowRules,
-    model: ModelName = "logistic",
+    model: str = MODEL,
     training: FedAvg,
     reading: ReadOptions,
-    seed: Seed = 0,
-) -> None:
+    seed: int = SEED,
+) -> Page:
     """Say whether leaving out or relabelling flagged rows makes a better federated model, by trying it.
 
     Clients are valued against the reference, FedAvg trains once on all rows and once for each way of acting, and the
@@ -82,10 +75,10 @@ def boost(
     assert reference is not None
     assert test is not None
     refuse_file(output)
-    from fedbary.cli.ui.written_result import with_sources
+    from fedbary.cli.ui.results import with_sources
     from fedbary_lab.boosting import boost as run
     from fedbary_lab.boosting import check_folder
-    from fedbary_lab.cli.tables import show_boost
+    from fedbary_lab.cli.tables import boost_page
 
     check_folder(output)
     paths = client_paths(patterns, apart_from=[reference, test])
@@ -109,6 +102,5 @@ def boost(
         )
         result = replace(result, valuation=with_sources(result.valuation, paths, label, row_id, reading))
         result.save(output)
-    show_boost(result, output, json=json)
-    if result.failed or not all(math.isfinite(done.accuracy) for done in result.outcomes.values()):
-        raise typer.Exit(SOME_FAILED)
+    unknown = not all(math.isfinite(done.accuracy) for done in result.outcomes.values())
+    return boost_page(result, output, code=SOME_FAILED if result.failed or unknown else 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fedbary.cli.ui.session import session
+from fedbary.cli.ui.session import one_line, session
 from fedbary.wording import duration
 
 if TYPE_CHECKING:
@@ -79,8 +79,6 @@ def _note(done: Done) -> None:
 
 
 def _line(done: Done, of: str, left: float | None) -> str:
-    from fedbary.cli.ui.terminal_text import one_line
-
     took = f"{done.seconds:.1f} s" if done.seconds else "was there"
     outcome = f"error: {done.error}" if done.error else took
     return one_line(f"{of}[{done.done}/{done.total}] {_left(left)}{done.cell}: {outcome}")

@@ -5,103 +5,84 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
-from fedbary.cli.ui.interrupts import on_interrupt
+from fedbary.cli.ui.command import CONFIG, command
 from fedbary.cli.ui.options import (
-    READING,
+    FILES,
+    LIST,
+    ROW_ID,
+    SEED,
     SOME_FAILED,
-    Config,
-    Files,
-    Json,
-    Label,
-    Output,
-    RowId,
-    Seed,
     comma_separated,
+    flag,
+    option,
+    output_folder,
     refuse_file,
     require,
 )
 from fedbary.cli.ui.progress import spinner
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.session import on_interrupt
+from fedbary.cli.ui.settings import READING
 from fedbary.data.options import ReadOptions
+from fedbary.views.page import Page
 from fedbary_lab.cli.completion import methods as known_methods
-from fedbary_lab.cli.models import ModelName, named_model
-from fedbary_lab.cli.training_options import TRAINING, finished_parts
+from fedbary_lab.cli.models import MODEL, named_model
+from fedbary_lab.cli.training_options import LABEL, TRAINING, finished_parts
 from fedbary_lab.training.fedavg_settings import FedAvg
 
 _BUDGET = "Budget of each method"
 
 
-@with_settings(training=TRAINING, reading=READING)
+@command(
+    "fedbary compare 'sites/*.parquet' --label y --reference test.parquet --methods gtg,mr,cgsv,sketch",
+    training=TRAINING,
+    reading=READING,
+)
 def compare(
-    files: Files = None,
+    files: list[str] | None = FILES,
     *,
-    label: Label = "",
-    row_id: RowId = None,
-    reference: Annotated[
-        Path | None, typer.Option(help="The server's test rows.", metavar="FILE", show_default=False)
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Methods to compare; --list names them, and tmr@decay=0.9 sets an option of one. Default: sketch, "
-            "worth, gtg, cgsv; mr and or for up to 14 clients, exactfed for up to ten. With --rows: "
-            "sketch, logistic, knn-shapley, lava-exact.",
-            show_default=False,
-            autocompletion=known_methods,
-        ),
-    ] = None,
-    rows: Annotated[bool, typer.Option("--rows", help="Value rows instead of clients.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each method does, and stop.")] = False,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="The method to measure the others by. Default: exactfed, if compared.",
-            autocompletion=known_methods,
-        ),
-    ] = None,
-    config: Config = None,  # noqa: ARG001 - its callback acts
-    output: Output = Path("fedbary-compare"),
-    plot: Annotated[
-        bool, typer.Option("--plot", help="Also write plot.html, about 2 MB, which works offline.")
-    ] = False,
-    json: Json = False,
-    model: ModelName = "logistic",
+    label: str = LABEL,
+    row_id: str | None = ROW_ID,
+    reference: Path | None = option("The server's test rows.", "FILE"),
+    methods: str | None = option(
+        "Methods to compare; --list names them, and tmr@decay=0.9 sets an option of one. Default: sketch, worth, gtg, "
+        "cgsv; mr and or for up to 14 clients, exactfed for up to ten. With --rows: sketch, logistic, knn-shapley, "
+        "lava-exact.",
+        LIST,
+        complete=known_methods,
+    ),
+    rows: bool = flag("--rows", "Value rows instead of clients."),
+    listed: bool = flag("--list", "Say what each method does, and stop."),
+    truth: str | None = option(
+        "The method to measure the others by. Default: exactfed, if compared.", "METHOD", complete=known_methods
+    ),
+    config: Path | None = CONFIG,  # noqa: ARG001 - its callback acts
+    output: Path = output_folder("fedbary-compare"),
+    plot: bool = flag("--plot", "Also write plot.html, about 2 MB, which works offline."),
+    model: str = MODEL,
     training: FedAvg,
     reading: ReadOptions,
-    training_log: Annotated[
-        Path | None,
-        typer.Option(
-            help="A training-log.npz to use instead of training; it must be of these files and this model.",
-            metavar="FILE",
-            rich_help_panel=TRAINING.panel,
-        ),
-    ] = None,
-    max_evaluations: Annotated[
-        int | None, typer.Option(help="Coalitions to train or models to evaluate.", min=1, rich_help_panel=_BUDGET)
-    ] = None,
-    max_seconds: Annotated[
-        float | None, typer.Option(help="Seconds; the best estimate so far counts.", rich_help_panel=_BUDGET)
-    ] = None,
-    seed: Seed = 0,
-) -> None:
+    training_log: Path | None = option(
+        "A training-log.npz to use instead of training; it must be of these files and this model.",
+        "FILE",
+        panel=TRAINING.panel,
+    ),
+    max_evaluations: int | None = option("Coalitions to train or models to evaluate.", min=1, panel=_BUDGET),
+    max_seconds: float | None = option("Seconds; the best estimate so far counts.", panel=_BUDGET),
+    seed: int = SEED,
+) -> Page:
     """Say what several methods think the same clients are worth, how well they agree, and what they cost.
 
     All rows must be on this machine: this is for research, and for seeing what our protocols say beside the methods
     that train. FILES are as for `fedbary value`. The reference is the test set of every method that evaluates models.
     Methods that train need PyTorch, the extra `torch`. With --rows, methods that value rows are compared instead.
     """
-    from fedbary_lab.cli.tables import client_methods, row_methods, show_clients, show_methods, show_rows
+    from fedbary_lab.cli.tables import client_methods, clients_page, methods_page, row_methods, rows_page
 
     if listed:
-        show_methods(row_methods() if rows else client_methods(), json=json)
-        return
+        return methods_page(row_methods() if rows else client_methods())
     patterns = given_files(files)
     require(label, "cli.no-label")
     require(reference, "cli.no-test-rows-to-compare")
@@ -128,10 +109,9 @@ def compare(
         result.save(output)
         if plot:
             result.display().save(output / "plot.html")
-    (show_rows if rows else show_clients)(result, output, json=json)
     unknown = not rows and any(math.isnan(value) for scores in result.scores.values() for value in scores.values)
-    if result.failed or unknown:
-        raise typer.Exit(SOME_FAILED)
+    code = SOME_FAILED if result.failed or unknown else 0
+    return rows_page(result, output, code=code) if rows else clients_page(result, output, code=code)
 
 
 def _check_output(output: Path, *, rows: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from fedbary.cli.ui.completion import several_of
+from fedbary.cli.ui.options import several_of
 from fedbary.protocols.registry import PROTOCOLS
 
 MODELS = ("logistic", "mlp", "cnn")

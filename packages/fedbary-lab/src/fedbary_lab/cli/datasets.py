@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import argument, one_of
+from fedbary.views.page import Grid, Page
 from fedbary_lab.cli.completion import DATASETS
 
 
+@command("fedbary datasets mnist")
 def datasets(
-    name: Annotated[
-        str | None,
-        typer.Argument(help="One of them. Default: all.", show_default=False, autocompletion=one_of(*DATASETS)),
-    ] = None,
-    json: Json = False,
-) -> None:
+    name: str | None = argument("One of them. Default: all.", default=None, autocompletion=one_of(*DATASETS)),
+) -> Page:
     """List the data sets that fedbary loads by name, how large they are, and where they come from.
 
     A data set that is not on this machine is looked for in the folder FEDBARY_DATA and in the user's cache, and
@@ -33,10 +28,8 @@ def datasets(
     known += _offered_by_others(known)
     if name is not None:
         known = [_named(name, known)]
-    if json:
-        write_json({"datasets": known})
-    else:
-        _show(known)
+    columns = ("name", "rows", "features", "classes", "available", "where")
+    return Page([Grid(columns, _cells(known), ("rows", "features", "classes"))], {"datasets": known})
 
 
 def _offered_by_others(known: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -57,10 +50,8 @@ def _named(name: str, known: list[dict[str, Any]]) -> dict[str, Any]:
     return known[names.index(name)]
 
 
-def _show(known: list[dict[str, Any]]) -> None:
-    from fedbary.cli.ui.tables import screen, table
-
-    rows = [
+def _cells(known: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    return [
         (
             entry["name"],
             *(
@@ -73,5 +64,3 @@ def _show(known: list[dict[str, Any]]) -> None:
         )
         for entry in known
     ]
-    columns = ("name", "rows", "features", "classes", "available", "where")
-    screen().print(table(columns, rows, numeric=("rows", "features", "classes")))

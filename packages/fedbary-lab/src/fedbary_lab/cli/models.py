@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.ui.completion import one_of
+from fedbary.cli.ui.options import one_of, option
 from fedbary.errors import SettingsError
 from fedbary_lab.cli.completion import MODELS
 
-ModelName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="logistic, mlp or cnn.", rich_help_panel="Training", autocompletion=one_of(*MODELS)
-    ),
-]
+MODEL = option("logistic, mlp or cnn.", "NAME", default="logistic", panel="Training", complete=one_of(*MODELS))
 
 
 def named_model(name: str) -> Any:

@@ -5,16 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fedbary.cli.ui.completion import one_of, several_of
-from fedbary.cli.ui.interrupts import on_interrupt
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import SOME_FAILED, Json, Output, comma_separated, refuse_file
-from fedbary.cli.ui.session import session
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import (
+    LIST,
+    SOME_FAILED,
+    argument,
+    comma_separated,
+    flag,
+    one_of,
+    option,
+    output_folder,
+    refuse_file,
+    several_of,
+)
+from fedbary.cli.ui.session import on_interrupt, session
 from fedbary.errors import SettingsError
+from fedbary.views.page import Grid, Page
 from fedbary_lab.cli.cell_progress import cell_progress
 from fedbary_lab.cli.completion import DATASETS, EXPERIMENTS
 
@@ -28,59 +36,36 @@ ALL = "all"
 _OWN = "Data and methods of your own"
 
 
+@command("fedbary reproduce detection --smoke")
 def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Which experiment, or 'all' of them.",
-            show_default=False,
-            autocompletion=one_of(*EXPERIMENTS, ALL),
-        ),
-    ] = None,
+    name: str | None = argument(
+        "Which experiment, or 'all' of them.", default=None, autocompletion=one_of(*EXPERIMENTS, ALL)
+    ),
     *,
-    listed: Annotated[bool, typer.Option("--list", help="Say what each shows and how long it takes.")] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", help="A tiny version that shows that everything runs.")] = False,
-    only: Annotated[
-        str, typer.Option(help="Only cells with this text in their name, such as a data set.", show_default=False)
-    ] = "",
-    extension: Annotated[
-        Path | None,
-        typer.Option(
-            "--with",
-            metavar="FILE.py",
-            help="A Python file that registers data sets or methods of your own.",
-            show_default=False,
-            rich_help_panel=_OWN,
-        ),
-    ] = None,
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="Data sets instead of the experiment's.",
-            show_default=False,
-            autocompletion=several_of(*DATASETS),
-            rich_help_panel=_OWN,
-        ),
-    ] = "",
-    methods: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="Methods to compare. Default: the experiment's, and those of --with.",
-            show_default=False,
-            rich_help_panel=_OWN,
-        ),
-    ] = "",
-    output: Output = Path("fedbary-reproduce"),
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Cells to compute at a time, each in its own process. Default: all cores.", show_default=False, min=1
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+    listed: bool = flag("--list", "Say what each shows and how long it takes."),
+    smoke: bool = flag("--smoke", "A tiny version that shows that everything runs."),
+    only: str = option("Only cells with this text in their name, such as a data set.", default="", show_default=False),
+    extension: Path | None = option(
+        "A Python file that registers data sets or methods of your own.", "FILE.py", "--with", panel=_OWN
+    ),
+    data: str = option(
+        "Data sets instead of the experiment's.",
+        LIST,
+        default="",
+        show_default=False,
+        panel=_OWN,
+        complete=several_of(*DATASETS),
+    ),
+    methods: str = option(
+        "Methods to compare. Default: the experiment's, and those of --with.",
+        LIST,
+        default="",
+        show_default=False,
+        panel=_OWN,
+    ),
+    output: Path = output_folder("fedbary-reproduce"),
+    workers: int | None = option("Cells to compute at a time, each in its own process. Default: all cores.", min=1),
+) -> Page:
     """Compute a table of the documentation again, from the data to the Markdown.
 
     Without a NAME the experiments are listed. Every cell of a table is kept as soon as it is computed: the same
@@ -92,34 +77,30 @@ def reproduce(
     from fedbary_lab.experiments.extensions import Extension, extended
 
     if name is None or listed:
-        _list(json=json)
-        return
+        return _list()
     refuse_file(output)
     processes = workers or _processors()
     own = Extension.read(extension, comma_separated(data), comma_separated(methods))
     if name == ALL and own != Extension():
         raise SettingsError("research.own-in-all")
     if name == ALL:
-        _all(output, smoke=smoke, only=only, workers=processes, json=json)
-        return
+        return _all(output, smoke=smoke, only=only, workers=processes)
     experiment = extended(find(name), own)
     place = experiment.folder(output, smoke=smoke)
     with cell_progress() as progress, on_interrupt(lambda: _finished_cells([experiment], output, smoke)):
         table = experiment.run(output, smoke=smoke, only=only, workers=processes, progress=progress)
     files = _files(place)
-    if json:
-        paths = {file: str(place / file) for file in files}
-        write_json({"experiment": name, "smoke": smoke, "table": table, "files": paths})
-    elif not session().quiet:
+    if not session().json and not session().quiet:
         sys.stdout.write((place / "table.md").read_text(encoding="utf-8"))
         print(f"\nwritten to {place}: {', '.join(files)}{_no_images(files)}", file=sys.stderr)
+    paths = {file: str(place / file) for file in files}
+    return Page([], {"experiment": name, "smoke": smoke, "table": table, "files": paths})
 
 
-def _all(output: Path, *, smoke: bool, only: str, workers: int, json: bool) -> None:
+def _all(output: Path, *, smoke: bool, only: str, workers: int) -> Page:
     """All experiments, each with its own progress, and at the end what became of each."""
     from contextlib import ExitStack
 
-    from fedbary.cli.ui.tables import screen, table
     from fedbary_lab.experiments import everything
 
     experiments = everything.chosen(smoke=smoke, only=only)
@@ -132,15 +113,11 @@ def _all(output: Path, *, smoke: bool, only: str, workers: int, json: bool) -> N
 
         done = everything.run_all(experiments, output, smoke=smoke, only=only, workers=workers, progress=progress)
     failed = [one.experiment.name for one in done if one.error]
-    if json:
-        write_json({"smoke": smoke, "experiments": [_summary(one) for one in done], "index": str(output / "index.md")})
-    else:
-        header = ("experiment", "cells", "minutes of one core", "")
-        screen().print(table(header, map(_summary_line, done), numeric=header[1:3]))
-        if not session().quiet:
-            print(f"written to {output}: index.md and a folder for each", file=sys.stderr)
-    if failed:
-        raise typer.Exit(SOME_FAILED)
+    if not session().json and not session().quiet:
+        print(f"written to {output}: index.md and a folder for each", file=sys.stderr)
+    header = ("experiment", "cells", "minutes of one core", "")
+    data = {"smoke": smoke, "experiments": [_summary(one) for one in done], "index": str(output / "index.md")}
+    return Page([Grid(header, list(map(_summary_line, done)), header[1:3])], data, SOME_FAILED if failed else 0)
 
 
 def _summary_line(one: Finished) -> tuple[object, ...]:
@@ -173,18 +150,13 @@ def _no_images(files: list[str]) -> str:
     return "; pictures as SVG files need kaleido and a Chromium, and no --smoke" if drawn else ""
 
 
-def _list(*, json: bool) -> None:
-    from fedbary.cli.ui.tables import screen, table
-    from fedbary_lab import experiments
+def _list() -> Page:
+    from fedbary_lab.experiments import EXPERIMENTS as KNOWN
 
-    known = experiments.EXPERIMENTS
-    if json:
-        about = [{"name": one.name, "shows": one.shows, "minutes": one.minutes} for one in known]
-        write_json({"experiments": about})
-    else:
-        header = ("name", "what it shows", "minutes of one core")
-        lines = [(one.name, one.shows, "" if one.minutes is None else f"{one.minutes:.0f}") for one in known]
-        screen().print(table(header, lines, numeric=header[2:]))
+    header = ("name", "what it shows", "minutes of one core")
+    lines = [(one.name, one.shows, "" if one.minutes is None else f"{one.minutes:.0f}") for one in KNOWN]
+    about = [{"name": one.name, "shows": one.shows, "minutes": one.minutes} for one in KNOWN]
+    return Page([Grid(header, lines, header[2:])], {"experiments": about})
 
 
 def _finished_cells(experiments: Sequence[Experiment], output: Path, smoke: bool) -> str:

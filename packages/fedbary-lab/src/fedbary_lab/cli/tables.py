@@ -7,16 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.tables import bulleted, rounded, screen, table
-from fedbary.cli.ui.terminal_text import visible
+from fedbary.cli.ui.session import visible
+from fedbary.cli.ui.terminal import screen
 from fedbary.errors import SettingsError
 from fedbary.filling import COMMAND
+from fedbary.views.page import Grid, Items, Page, Part
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from fedbary.data.registry import Registry
     from fedbary_lab.boosting import Boost
     from fedbary_lab.comparison import Comparison, RowComparison
@@ -54,52 +52,41 @@ def _about(methods: Registry[Any], name: str, last: Callable[[Any], str]) -> tup
         return str(error), ""
 
 
-def show_methods(methods: list[dict[str, str]], *, json: bool) -> None:
+def methods_page(methods: list[dict[str, str]]) -> Page:
     """What each method does."""
-    if json:
-        write_json({"methods": methods})
-        return
-    last = list(methods[0])[-1]
-    screen().print(table(("method", "what it does", last), [tuple(method.values()) for method in methods]))
+    columns = ("method", "what it does", list(methods[0])[-1])
+    return Page([Grid(columns, [tuple(method.values()) for method in methods])], {"methods": methods})
 
 
-def show_clients(result: Comparison, output: Path, *, json: bool) -> None:
+def clients_page(result: Comparison, output: Path, *, code: int) -> Page:
     """What each method thinks of each client, how well the methods agree, and what they cost."""
-    if json:
-        content = {"scores": result.to_frame(), "summary": result.summary(), "failed": dict(result.failed)}
-        write_json({**content, "settings": dict(result.settings), "notes": list(result.notes)})
-        return
-    console = screen()
-    for shares in _shares(result):
-        console.print(shares, "", sep="\n")
-    console.print(_costs(result))
+    data = {"scores": result.to_frame(), "summary": result.summary(), "failed": dict(result.failed)}
+    data |= {"settings": dict(result.settings), "notes": list(result.notes)}
+    parts: list[Part] = [part for shares in _shares(result) for part in (shares, "")]
     lines = [f"{name}: {why.text(COMMAND)}" for name, why in result.failed.items()]
     lines += [f"{name}: {note.text(COMMAND)}" for name, scores in result.scores.items() for note in scores.notes[:1]]
     lines += [note.text(COMMAND) for note in result.notes]
-    _show_end(lines, output, "scores.csv, summary.csv, comparison.json, scores/")
+    end = _end(lines, output, "scores.csv, summary.csv, comparison.json, scores/")
+    return Page([*parts, _costs(result), *end], data, code)
 
 
-def show_rows(result: RowComparison, output: Path, *, json: bool) -> None:
+def rows_page(result: RowComparison, output: Path, *, code: int) -> Page:
     """How well methods that value rows agree, and what they cost."""
     summary = result.summary()
-    if json:
-        failed = {name: dict(why) for name, why in result.failed.items()}
-        write_json({"rows": result.to_frame(), "summary": summary, "failed": failed, "settings": dict(result.settings)})
-        return
+    failed = {name: dict(why) for name, why in result.failed.items()}
+    data = {"rows": result.to_frame(), "summary": summary, "failed": failed, "settings": dict(result.settings)}
     known = [name for name in ("spearman", "kendall", "seconds") if summary[name].notna().any()]
     rows = [
         (row["method"], row["clients"], *(f"{row[name]:.2f}" for name in known)) for row in summary.to_dict("records")
     ]
-    screen().print(table(("method", "clients", *known), rows, numeric=("clients", *known)))
-    _show_end(_row_failures(result), output, "rows.csv, summary.csv")
+    grid = Grid(("method", "clients", *known), rows, ("clients", *known))
+    return Page([grid, *_end(_row_failures(result), output, "rows.csv, summary.csv")], data, code)
 
 
-def show_boost(result: Boost, output: Path, *, json: bool) -> None:
+def boost_page(result: Boost, output: Path, *, code: int) -> Page:
     """How accurate each way of acting on flags makes the model."""
-    if json:
-        content = {"outcomes": result.to_frame(), "failed": list(result.failed)}
-        write_json({**content, "settings": dict(result.settings), "notes": list(result.notes)})
-        return
+    data = {"outcomes": result.to_frame(), "failed": list(result.failed)}
+    data |= {"settings": dict(result.settings), "notes": list(result.notes)}
     columns = ("how", "rows", "dropped", "relabelled", "accuracy", "gain")
     rows = [
         (
@@ -107,28 +94,29 @@ def show_boost(result: Boost, output: Path, *, json: bool) -> None:
             row["rows"],
             row["dropped"],
             row["relabelled"],
-            rounded(row["accuracy"], ".3f"),
-            "" if row["how"] == "none" else rounded(row["gain"], "+.3f"),
+            _rounded(row["accuracy"], ".3f"),
+            "" if row["how"] == "none" else _rounded(row["gain"], "+.3f"),
         )
         for row in result.to_frame().to_dict("records")
     ]
-    console = screen()
-    console.print(table(columns, rows, numeric=columns[1:]))
     known = [done.accuracy for done in result.outcomes.values() if math.isfinite(done.accuracy)]
     count = int(result.settings["test_rows"])
     error = math.sqrt(max(accuracy * (1.0 - accuracy) for accuracy in known) / count)
-    console.print(f"\nStandard error of an accuracy on {counted(count, 'test row')}: about {error:.3f}.")
-    if result.notes:
-        console.print("", bulleted(note.text(COMMAND) for note in result.notes), sep="\n")
-    console.print(f"\nwritten to {output}: boost.csv, boost.json, valuation/", markup=False)
+    said = f"Standard error of an accuracy on {counted(count, 'test row')}: about {error:.3f}."
+    lines = [note.text(COMMAND) for note in result.notes]
+    end = _end(lines, output, "boost.csv, boost.json, valuation/")
+    return Page([Grid(columns, rows, columns[1:]), "", said, *end], data, code)
 
 
-def _show_end(lines: list[str], output: Path, files: str) -> None:
-    console = screen()
-    if lines:
-        console.print("", bulleted(lines), sep="\n")
+def _end(lines: list[str], output: Path, files: str) -> list[Part]:
     plot = ", plot.html" if (output / "plot.html").is_file() else ""
-    console.print(f"\nwritten to {output}: {files}{plot}", markup=False)
+    notes: list[Part] = ["", Items(lines)] if lines else []
+    return [*notes, "", f"written to {output}: {files}{plot}"]
+
+
+def _rounded(value: float, shape: str = ".2f") -> str:
+    """A number of so many decimals, or a dash where it is not known."""
+    return format(value, shape) if math.isfinite(value) else "–"
 
 
 def _row_failures(result: RowComparison) -> list[str]:
@@ -140,15 +128,15 @@ def _row_failures(result: RowComparison) -> list[str]:
     return [f"{client} ({', '.join(names)}): {why}" for (client, why), names in methods.items()]
 
 
-def _shares(result: Comparison) -> list[Table]:
+def _shares(result: Comparison) -> list[Grid]:
     """Clients down, methods across: shares in percent, in as many tables as the width needs."""
     clients = next(iter(result.scores.values())).clients if result.scores else ()
     names = [_cut(visible(client)) for client in clients]
-    cells = {name: [rounded(100 * share, ".1f") for share in scores.shares] for name, scores in result.scores.items()}
+    cells = {name: [_rounded(100 * share, ".1f") for share in scores.shares] for name, scores in result.scores.items()}
     tables = []
     for part in _fitting(list(cells), max(map(len, ["share in %", *names]))):
         rows = [(name, *(cells[method][i] for method in part)) for i, name in enumerate(names)]
-        tables.append(table(("share in %", *part), rows, numeric=part))
+        tables.append(Grid(("share in %", *part), rows, part))
     return tables
 
 
@@ -166,21 +154,21 @@ def _fitting(methods: list[str], first: int) -> list[list[str]]:
     return groups
 
 
-def _costs(result: Comparison) -> Table:
+def _costs(result: Comparison) -> Grid:
     rows = [
         (
             row["method"],
-            rounded(row["spearman"]),
-            rounded(row["kendall"]),
-            rounded(row["share_error"], ".3f"),
+            _rounded(row["spearman"]),
+            _rounded(row["kendall"]),
+            _rounded(row["share_error"], ".3f"),
             row["evaluations"],
-            rounded(row["seconds"]),
+            _rounded(row["seconds"]),
             "" if row["converged"] else "early",
         )
         for row in result.summary().to_dict("records")
     ]
     columns = ("method", "spearman", "kendall", "share error", "evaluations", "seconds", "stopped")
-    return table(columns, rows, numeric=columns[1:6])
+    return Grid(columns, rows, columns[1:6])
 
 
 def _cut(name: str) -> str:

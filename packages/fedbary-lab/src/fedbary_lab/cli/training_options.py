@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fedbary.cli.ui.options import option
 from fedbary.cli.ui.session import session
-from fedbary.cli.ui.settings_options import SettingsOf
+from fedbary.cli.ui.settings import SettingsOf
 from fedbary_lab.training.fedavg_settings import FedAvg
 
+LABEL = option("The column that holds the label.", "COL", default="", show_default=False)
 # The seed of a command is that of its training.
 TRAINING = SettingsOf(FedAvg, panel="Training", without=("seed",))
 

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Sequence
 from enum import IntEnum
 from importlib.metadata import entry_points
-from typing import Annotated
 
 import typer
 
@@ -29,11 +28,10 @@ from fedbary.cli.commands.schema import schema
 from fedbary.cli.commands.show import show
 from fedbary.cli.commands.value import value
 from fedbary.cli.commands.watch import watch
-from fedbary.cli.ui.command_kinds import Command, Group, example_of
-from fedbary.cli.ui.interrupts import Interrupted
-from fedbary.cli.ui.session import Session, new_session
+from fedbary.cli.ui.command import Group, paragraphs, register
+from fedbary.cli.ui.options import flag
+from fedbary.cli.ui.session import Interrupted, Session, new_session, one_line, visible
 from fedbary.cli.ui.session import session as current_session
-from fedbary.cli.ui.terminal_text import one_line, paragraphs, visible
 from fedbary.errors import FedbaryError, Waiting
 from fedbary.filling import COMMAND
 
@@ -56,23 +54,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with:  fedbary demo",
 )
-for command, example in (
-    (demo, "fedbary demo -o fedbary-demo"),
-    (value, "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out"),
-    (report, "fedbary report out --client hospital_a --open"),
-    (rows, "fedbary rows out --client hospital_a --export clean"),
-    (card, "fedbary card mine.parquet --label diagnosis -o mine.card"),
-    (ask, "fedbary ask --reference validation.parquet --label diagnosis -o study"),
-    (answer, "fedbary answer mine.parquet question.fb -o mine.answer"),
-    (show, "fedbary show mine.card"),
-    (watch, "fedbary watch out"),
-    (check, "fedbary check mine.parquet --schema schema.json"),
-    (preview, "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet"),
-    (audit, "fedbary audit mine.parquet --label diagnosis --policy policy.toml -o audit"),
-    (ledger, "fedbary ledger ledger.jsonl --policy policy.toml"),
-    (doctor, "fedbary doctor"),
-):
-    app.command(cls=Command, help=paragraphs(command.__doc__), epilog=example_of(example))(command)
+register(app, demo, value, report, rows, card, ask, answer, show, watch, check, preview, audit, ledger, doctor)
 app.add_typer(policy, name="policy")
 app.add_typer(schema, name="schema")
 app.add_typer(federation, name="federation")
@@ -148,10 +130,10 @@ def _print_version(wanted: bool) -> None:
 
 
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-    version: Annotated[  # noqa: ARG001 - its callback acts
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
-    ] = False,
+    debug: bool = flag("--debug", "Show the traceback of an error."),
+    version: bool = flag(  # noqa: ARG001 - its callback acts
+        "--version", "Print the version and stop.", is_eager=True, callback=_print_version
+    ),
 ) -> None:
     """Say what each client's data is worth, and which rows are wrong, before training and without pooling data.
 

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, SOME_FAILED, Json, OnDevice, OwnTable, RowId
-from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile, Results
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import (
+    DEVICE,
+    LEDGER,
+    OWN_NAME,
+    OWN_TABLE,
+    POLICY,
+    ROW_ID,
+    SOME_FAILED,
+    argument,
+    option,
+)
+from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
+from fedbary.views.page import Page
 
 if TYPE_CHECKING:
     from fedbary.protocols.messages import Message
 
 
-@with_settings(reading=OWN_READING)
+@command("fedbary answer mine.parquet question.fb -o mine.answer", reading=OWN_READING)
 def answer(
-    table: OwnTable,
-    question: Annotated[
-        Path, typer.Argument(help="The question (.fb) or model that you were sent.", show_default=False, metavar="FILE")
-    ],
+    table: str = OWN_TABLE,
+    question: Path = argument("The question (.fb) or model that you were sent.", "FILE"),
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The answer. Default: TABLE's name with .answer."),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The label column. Default: the question's, or 'label'.")
-    ] = None,
-    row_id: RowId = None,
-    name: OwnName = None,
-    policy: PolicyFile = None,
-    ledger: LedgerFolder = None,
-    results: Results = None,
-    device: OnDevice = "auto",
+    output: Path | None = option("The answer. Default: TABLE's name with .answer.", "FILE", "-o", "--output"),
+    label: str | None = option("The label column. Default: the question's, or 'label'.", "COL"),
+    row_id: str | None = ROW_ID,
+    name: str | None = OWN_NAME,
+    policy: Path | None = POLICY,
+    ledger: Path | None = LEDGER,
+    results: Path | None = option("For your row values and report. Default: beside the ledger.", "FOLDER"),
+    device: str = DEVICE,
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Answer a question that a coordinator sent you as a file, and print everything that the answer holds.
 
     TABLE is your file, folder of images or database, FILE the question; `fedbary show FILE` prints what is in it.
@@ -47,11 +47,9 @@ def answer(
     question gets the same answer again. What the question says of your rows is written for you at once: row values
     and a report. Nothing is sent: that is up to you. Exit code 3: you refuse, and the answer says so.
     """
-    from fedbary.cli.ui.file_screen import for_programs, show_file
-    from fedbary.cli.ui.owner_options import beside, owner_config, show_own_results
+    from fedbary.cli.ui.file_screen import file_page, for_programs
+    from fedbary.cli.ui.owner import beside, own_result_parts, owner_config, written
     from fedbary.cli.ui.progress import progress
-    from fedbary.cli.ui.tables import screen
-    from fedbary.cli.ui.terminal_text import visible
     from fedbary.compute import computing_on
     from fedbary.engines.files.message_file import FileKind, MessageFile
     from fedbary.engines.files.owner import answer_file
@@ -73,19 +71,13 @@ def answer(
         results=results,
     )
     with progress("answering"), one_thread(), computing_on(device, "answer"):
-        written = answer_file(file, config)
-    written.save(target)
-    own_files = config.output / envelope.session
-    if json:
-        copies = [note.text(COMMAND) for note in config.copies()]
-        own = {"written": target, "results": own_files, "ledger": config.ledger.path, "copies": copies}
-        write_json(for_programs(written) | own)
-    else:
-        show_file(written)
-        screen().print(f"\nwritten  {visible(target)}: send it to the coordinator", soft_wrap=True)
-        show_own_results(own_files, config)
-    if "failure" in written.packed.head:
-        raise typer.Exit(SOME_FAILED)
+        made = answer_file(file, config)
+    made.save(target)
+    page, own_files = file_page(made), config.output / envelope.session
+    copies = [note.text(COMMAND) for note in config.copies()]
+    own = {"written": target, "results": own_files, "ledger": config.ledger.path, "copies": copies}
+    parts = [*page.parts, "", written(target, ": send it to the coordinator"), *own_result_parts(own_files, config)]
+    return Page(parts, for_programs(made) | own, SOME_FAILED if "failure" in made.packed.head else 0)
 
 
 def label_of(message: Message) -> str:

@@ -3,69 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.client_files import read_reference
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, RowId, Seed, refuse_file
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import LABEL_COLUMN, ROW_ID, SEED, argument, flag, one_of, option, refuse_file
 from fedbary.cli.ui.progress import spinner
-from fedbary.cli.ui.protocol_options import chosen_protocol
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.settings import OWN_READING, chosen_protocol
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import DEFAULT, PROTOCOLS
+from fedbary.views.page import Grid, Items, Line, Page, Part
 
 if TYPE_CHECKING:
     from fedbary.auditing import Audit
 
-EXPOSED = 3
+_EXPOSED = 3
 
 
-@with_settings(reading=OWN_READING)
+@command("fedbary audit mine.parquet --label diagnosis --policy policy.toml -o audit", reading=OWN_READING)
 def audit(
-    table: Annotated[
-        str | None,
-        typer.Argument(help="Your file, folder of images or database. Default: a stand-in.", show_default=False),
-    ] = None,
+    table: str | None = argument("Your file, folder of images or database. Default: a stand-in.", default=None),
     *,
-    label: Annotated[str, typer.Option(metavar="COL", help="The label column.")] = "label",
-    row_id: RowId = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rows that the server has. Default: a third of yours."),
-    ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults.")] = None,
-    unguarded: Annotated[bool, typer.Option("--unguarded", help="No policy and no ledger, as in one process.")] = False,
-    protocol: Annotated[
-        str, typer.Option(metavar="NAME", help=f"{', '.join(PROTOCOLS)}.", autocompletion=one_of(*PROTOCOLS))
-    ] = DEFAULT,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="sketch, cards: the ε that the server asks for. Default: the most your policy allows."),
-    ] = None,
-    trials: Annotated[int, typer.Option(min=20, help="Owners of each kind in a game; more are surer.")] = 300,
-    fail_above: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            min=0.0,
-            max=1.0,
-            help="Also end with code 3 where the worst attack got more: the share of rows that were rebuilt, or of "
-            "known rows that were found at 1 % false alarms.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder for the table (.csv, .md), JSON and picture.", show_default=False),
-    ] = None,
-    png: Annotated[bool, typer.Option("--png", help="Also write the picture as audit.png.")] = False,
-    seed: Seed = 0,
+    label: str = LABEL_COLUMN,
+    row_id: str | None = ROW_ID,
+    reference: Path | None = option("Rows that the server has. Default: a third of yours.", "FILE"),
+    policy: Path | None = option("Your policy file. Default: defaults.", "FILE"),
+    unguarded: bool = flag("--unguarded", "No policy and no ledger, as in one process."),
+    protocol: str = option(f"{', '.join(PROTOCOLS)}.", "NAME", default=DEFAULT, complete=one_of(*PROTOCOLS)),
+    epsilon: float | None = option(
+        "sketch, cards: the ε that the server asks for. Default: the most your policy allows."
+    ),
+    trials: int = option("Owners of each kind in a game; more are surer.", min=20, default=300),
+    fail_above: float | None = option(
+        "Also end with code 3 where the worst attack got more: the share of rows that were rebuilt, or of known rows "
+        "that were found at 1 % false alarms.",
+        "SHARE",
+        min=0.0,
+        max=1.0,
+    ),
+    output: Path | None = option("Folder for the table (.csv, .md), JSON and picture.", None, "-o", "--output"),
+    png: bool = flag("--png", "Also write the picture as audit.png."),
+    seed: int = SEED,
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Attack your own policy and settings as a dishonest server would, and say how far that got.
 
     TABLE is your file, folder of images or database; without one a public table stands in. The attacks ask the real
@@ -80,9 +61,12 @@ def audit(
         raise SettingsError("cli.policy-and-unguarded")
     if png and output is None:
         raise SettingsError("cli.png-without-folder")
-    if output is not None:
+    if output is not None:  # before the attacks rather than after them
         refuse_file(output)
-        _make(output)
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError("cli.folder-unwritable", folder=str(output), why=error.strerror) from error
     with spinner() as say:
         say("reading the files")
         from fedbary.auditing import audit as attack
@@ -96,7 +80,7 @@ def audit(
             asked = chosen_protocol(protocol, {"epsilon": epsilon, "min_group": least})
         target = None if reference is None else read_reference(reference, label, row_id, reading)
         agreed = None if target is None else target.reading
-        found = attack(
+        result = attack(
             None if table is None else read(table, label, id=row_id, options=reading, reading=agreed),
             asked,
             policy=own,
@@ -105,40 +89,29 @@ def audit(
             seed=seed,
             progress=say,
         )
-        files = {} if output is None else found.save(output)
+        files = {} if output is None else result.save(output)
         if png and output is not None:
-            files["png"] = str(found.display().save(output / "audit.png"))
-    if json:
-        write_json({**found.to_json(), "files": files})
-    else:
-        _show(found, files)
-    if found.broken or (fail_above is not None and found.worst.value > fail_above):
-        raise typer.Exit(EXPOSED)
+            files["png"] = str(result.display().save(output / "audit.png"))
+    exposed = result.broken or (fail_above is not None and result.worst.value > fail_above)
+    parts = _parts(result)
+    if files:
+        parts += ["", Line(f"written  {', '.join(files.values())}", whole=True)]
+    return Page(parts, {**result.to_json(), "files": files}, _EXPOSED if exposed else 0)
 
 
-def _make(output: Path) -> None:
-    """The folder, before the attacks rather than after them."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError("cli.folder-unwritable", folder=str(output), why=error.strerror) from error
-
-
-def _show(found: Audit, files: dict[str, str]) -> None:
-    from fedbary.cli.ui.tables import bulleted, screen, table
+def _parts(result: Audit) -> list[Part]:
     from fedbary.filling import COMMAND
     from fedbary.wording import counted
 
-    console = screen()
-    rows = counted(found.rows, "row")
-    console.print(f"{found.protocol}, {found.setting}: {rows}, {found.trials} owners of each kind in every game.\n")
+    rows = counted(result.rows, "row")
     columns = ("attack", "value", "95 % interval", "promised", "holds")
-    console.print(table(columns, found.lines(), numeric=("value", "95 % interval", "promised")))
-    console.print(
-        "\nA value is the share of rows that were rebuilt, of known rows that were found at 1 % false alarms, or of "
-        "right guesses of two (half is chance); docs/audit.md has each attack.\n"
-    )
-    console.print(bulleted([note.text(COMMAND) for note in found.recommendation]))
-    if files:
-        console.print("")
-        console.print(f"written  {', '.join(files.values())}", soft_wrap=True)
+    return [
+        f"{result.protocol}, {result.setting}: {rows}, {result.trials} owners of each kind in every game.",
+        "",
+        Grid(columns, list(result.lines()), ("value", "95 % interval", "promised")),
+        "",
+        "A value is the share of rows that were rebuilt, of known rows that were found at 1 % false alarms, or of "
+        "right guesses of two (half is chance); docs/audit.md has each attack.",
+        "",
+        Items([note.text(COMMAND) for note in result.recommendation]),
+    ]

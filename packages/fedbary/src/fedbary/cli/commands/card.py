@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, OnDevice, OwnLabel, OwnTable, RowId
-from fedbary.cli.ui.owner_options import LedgerFolder, OwnName, PolicyFile
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import DEVICE, LEDGER, OWN_LABEL, OWN_NAME, OWN_TABLE, POLICY, ROW_ID, one_of, option
+from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
 from fedbary.space.options import Task
+from fedbary.views.page import Line, Page
 
 
-@with_settings(reading=OWN_READING)
+@command("fedbary card mine.parquet --label diagnosis -o mine.card", reading=OWN_READING)
 def card(
-    table: OwnTable,
+    table: str = OWN_TABLE,
     *,
-    label: OwnLabel = None,
-    row_id: RowId = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Differential privacy: the smaller, the more noise. Needs --schema.")
-    ] = None,
-    delta: Annotated[float, typer.Option(help="The δ that goes with --epsilon.")] = 1e-6,
-    schema: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Public coordinates, from `fedbary schema make`.")
-    ] = None,
-    min_group: Annotated[int, typer.Option(min=1, help="Fewest different rows behind anything in the card.")] = 5,
-    task: Annotated[
-        str, typer.Option(metavar="NAME", help="classification, regression or auto.", autocompletion=one_of("auto"))
-    ] = "auto",
-    name: OwnName = None,
-    policy: PolicyFile = None,
-    ledger: LedgerFolder = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The card. Default: TABLE's name with .card.")
-    ] = None,
-    device: OnDevice = "auto",
+    label: str | None = OWN_LABEL,
+    row_id: str | None = ROW_ID,
+    epsilon: float | None = option("Differential privacy: the smaller, the more noise. Needs --schema."),
+    delta: float = option("The δ that goes with --epsilon.", default=1e-6),
+    schema: Path | None = option("Public coordinates, from `fedbary schema make`.", "FILE"),
+    min_group: int = option("Fewest different rows behind anything in the card.", min=1, default=5),
+    task: str = option("classification, regression or auto.", "NAME", default="auto", complete=one_of("auto")),
+    name: str | None = OWN_NAME,
+    policy: Path | None = POLICY,
+    ledger: Path | None = LEDGER,
+    output: Path | None = option("The card. Default: TABLE's name with .card.", "FILE", "-o", "--output"),
+    device: str = DEVICE,
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Make the card of your table: counts, sums and products of its classes and columns, and no row.
 
     TABLE is your file, folder of images or database. One card answers every later question of a coordinator, and
@@ -50,11 +37,11 @@ def card(
     has a line of it. The same command gives the same card again, without counting. Nothing is sent: that is up to
     you.
     """
-    from fedbary.cli.ui.file_screen import for_programs, show_file
-    from fedbary.cli.ui.owner_options import beside, owner_config, show_ledger
+    from fedbary.cli.ui.file_screen import file_page, for_programs
+    from fedbary.cli.ui.owner import beside, ledger_parts, owner_config, written
     from fedbary.cli.ui.progress import progress
-    from fedbary.cli.ui.tables import screen, show_guesses
-    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.cli.ui.results import guess_parts
+    from fedbary.cli.ui.terminal import show
     from fedbary.compute import computing_on
     from fedbary.engines.files.message_file import FileKind
     from fedbary.engines.files.owner import make_card
@@ -93,16 +80,10 @@ def card(
             seen=lambda read: guesses.extend(note.text(COMMAND) for note in read.notes),
         )
     if isinstance(made, Failure):
-        if not json:
-            screen().print(f"log      {visible(config.home / LOG)}  what was refused, and why", soft_wrap=True)
+        show(Line(f"log      {config.home / LOG}  what was refused, and why", whole=True))
         raise as_error(made)
     made.save(target)
-    if json:
-        copies = [note.text(COMMAND) for note in config.copies()]
-        own = {"guesses": guesses, "written": target, "ledger": config.ledger.path, "copies": copies}
-        write_json(for_programs(made) | own)
-        return
-    show_file(made)
-    show_guesses(screen(), guesses)
-    screen().print(f"\nwritten  {visible(target)}: send it to the coordinator", soft_wrap=True)
-    show_ledger(config)
+    page, copies = file_page(made), [note.text(COMMAND) for note in config.copies()]
+    own = {"guesses": guesses, "written": target, "ledger": config.ledger.path, "copies": copies}
+    end = ["", written(target, ": send it to the coordinator"), *ledger_parts(config)]
+    return Page([*page.parts, *guess_parts(guesses), *end], for_programs(made) | own)

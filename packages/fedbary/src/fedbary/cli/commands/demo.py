@@ -1,57 +1,74 @@
-"""`fedbary demo`: five clinics, three of them with something wrong, in a few seconds."""
+"""`fedbary demo`: five clinics with made-up patients, three of them with something wrong, in a few seconds."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fedbary.cli.commands.demo_clinics import (
-    CLEAN,
-    LABEL,
-    MISSING,
-    OTHER_UNIT,
-    ROW_ID,
-    WRONG_LABELS,
-    Clinics,
-    demo_clinics,
-    write_clinics,
-)
-from fedbary.cli.ui.options import Json, Open, Output
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import OPEN, option, output_folder
+from fedbary.views.page import HEADING, Items, Line, Page, Part
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import numpy as np
+    import pandas as pd
 
+    from fedbary.data.corruptions import Mask
+    from fedbary.data.table import Table
     from fedbary.valuation.result import Valuation
 
+LABEL, ROW_ID = "diagnosis", "patient"
+ROWS, REFERENCE_ROWS = 400, 1200
+CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING = ("clinic_a", "clinic_b"), "clinic_c", "clinic_d", "clinic_e"
+UNIT_COLUMN = "glucose"
+_MILLIGRAMS = 18.0  # in a decilitre, for a millimole of glucose in a litre
+_IN_OTHER_UNIT, _WITH_WRONG_LABEL, _LABORATORY_MISSING = 0.25, 0.25, 0.4
 _WORST_ROWS = 4
 _OWNER = WRONG_LABELS  # whose report of its rows is written, too
 _FAULTS = {WRONG_LABELS: "a wrong diagnosis", OTHER_UNIT: "their glucose in another unit"}
+LABORATORY = ("glucose", "creatinine", "haemoglobin", "crp", "leukocytes")
+# Typical patients. Units: kg/m², mmHg, 1/min, °C, %, mmol/l, µmol/l, g/l, mg/l, 10⁹/l.
+_COLUMNS = ("age", "bmi", "systolic", "heart_rate", "temperature", "oxygen", *LABORATORY)
+_TYPICAL = {
+    "diabetes": (57, 31.0, 138, 82, 36.7, 96.5, 16.0, 88, 140, 6, 8.0),
+    "heart failure": (75, 27.5, 118, 94, 36.6, 91.5, 6.6, 120, 126, 14, 8.0),
+    "kidney disease": (66, 26.0, 156, 79, 36.6, 96.0, 6.2, 400, 100, 12, 7.4),
+    "pneumonia": (61, 25.5, 120, 99, 38.7, 90.5, 6.5, 90, 131, 120, 14.5),
+}
+_SPREAD = (14, 5.0, 18, 14, 0.5, 2.3, 0.26, 0.29, 14, 0.65, 0.26)
+# Laboratory values that span an order of magnitude: the spread is that of their logarithm.
+_SKEWED = ("glucose", "creatinine", "crp", "leukocytes")
+_DECIMALS = {"bmi": 1, "temperature": 1, "glucose": 1, "crp": 1, "leukocytes": 1}
+_SMALLEST, _LARGEST = {"age": 18, "bmi": 15}, {"age": 101, "oxygen": 100}
+_SMOKERS = 0.25
+# So many have a second illness, which shows up to this much beside the first: some patients are hard to tell.
+_SECOND_ILLNESS, _MOST_OF_THE_SECOND = 0.8, 0.6
+_NOT_MEASURED = 0.01  # of the laboratory's values, in every clinic
 
 
+@command("fedbary demo -o fedbary-demo")
 def demo(
-    output: Output = Path("fedbary-demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Which patients there are, and which rows are spoilt.")] = 0,
-    show: Open = False,
-    json: Json = False,
-) -> None:
+    output: Path = output_folder("fedbary-demo"),
+    seed: int = option("Which patients there are, and which rows are spoilt.", min=0, default=0),
+    show: bool = OPEN,
+) -> Page:
     """Value five clinics with 400 made-up patients each, and look for what is wrong with three of them.
 
     clinic_a and clinic_b are clean. In clinic_c a quarter of the glucose values are in another unit, in clinic_d a
     quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 1200 more patients,
     whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.ui.browser import open_file
-    from fedbary.cli.ui.json import write_json
     from fedbary.cli.ui.progress import progress
-    from fedbary.cli.ui.result_folder import owner_report_file
-    from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
+    from fedbary.cli.ui.results import owner_report_file, valuation_data, with_sources, write_outcome
+    from fedbary.cli.ui.terminal import open_file
+    from fedbary.data import write
     from fedbary.data.options import ReadOptions
     from fedbary.valuation.storage import check_output
 
     check_output(output)
+    data = output / "data"
     with progress("making up patients") as listener:
         from fedbary import LocalEngine
         from fedbary import value as run
@@ -60,44 +77,31 @@ def demo(
         result = run(
             clinics.clients, clinics.reference, seed=seed, engine=LocalEngine(folder=output), progress=listener
         )
-        files = write_clinics(clinics, output / "data")
+        # The tables as files, so that the other commands can be tried on them.
+        data.mkdir(parents=True, exist_ok=True)
+        write(clinics.reference, data / "reference.parquet")
+        files = {name: write(table, data / f"{name}.parquet") for name, table in clinics.clients.items()}
         result = with_sources(result, files, LABEL, ROW_ID, ReadOptions())
         written = write_outcome(result, output)
         mine = result.report(owner_report_file(result, output, _OWNER), client=_OWNER, table=clinics.clients[_OWNER])
-        written["owner_report"] = str(mine)
-    if json:
-        spoilt = {name: int(rows.sum()) for name, rows in clinics.spoilt.items()}
-        write_json({**for_programs(result, {**written, "data": str(output / "data")}), "spoilt_rows": spoilt})
-    else:
-        _show(result, clinics, written, output)
+        written |= {"owner_report": str(mine), "data": str(data)}
     if show:
         open_file(output / "report.html")
+    spoilt = {name: int(rows.sum()) for name, rows in clinics.spoilt.items()}
+    return Page(_parts(result, clinics, written, output), valuation_data(result, written) | {"spoilt_rows": spoilt})
 
 
-def _show(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> None:
-    from fedbary.cli.ui.tables import bulleted, file_list, screen, show_result
-
-    console = screen()
-    show_result(console, result)
-    console.print()
-    _show_worst_rows(console, result, clinics)
-    console.print("Is that right?", style="bold")
-    console.print(bulleted(_found(result, clinics)))
-    console.print("\nWritten", style="bold")
-    console.print(file_list({**written, "data": str(output / "data")}))
-    console.print("\nWhat to try next", style="bold")
-    for line in _next_commands(output):
-        console.print(f"  {line}", soft_wrap=True)  # a wrapped command could not be copied
-
-
-def _show_worst_rows(console: Console, result: Valuation, clinics: Clinics) -> None:
-    """What only the owners would see: their rows never leave them."""
+def _parts(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> list[Part]:
     from fedbary.cli.commands.rows import worst_rows
+    from fedbary.cli.ui.results import files_worth_opening, verdict_parts
 
-    for name in clinics.spoilt:
-        console.print(f"What {name} would see at home: its worst rows", style="bold")
+    parts = [*verdict_parts(result), ""]
+    for name in clinics.spoilt:  # what only the owners would see: their rows never leave them
         rows = result.rows(name).assign(labelled=clinics.clients[name].labels)
-        console.print(worst_rows(rows, _WORST_ROWS), "", sep="\n")
+        parts += [Line(f"What {name} would see at home: its worst rows", HEADING), worst_rows(rows, _WORST_ROWS), ""]
+    parts += [Line("Is that right?", HEADING), Items(_found(result, clinics))]
+    parts += ["", Line("Written", HEADING), files_worth_opening(written), "", Line("What to try next", HEADING)]
+    return [*parts, *(Line(f"  {line}", whole=True) for line in _next_commands(output))]
 
 
 def _next_commands(output: Path) -> list[str]:
@@ -141,3 +145,74 @@ def _found(result: Valuation, clinics: Clinics) -> list[str]:
     wrongly = sum(int(rows["flag"].sum()) for rows in rows_of_clean)
     total = sum(map(len, rows_of_clean))
     return [*sentences, f"{' and '.join(CLEAN)} are clean: {wrongly} of their {total} rows are flagged."]
+
+
+@dataclass(frozen=True)
+class Clinics:
+    """The demo's parties, which rows were spoilt, and the right labels of the clinic with wrong ones."""
+
+    clients: dict[str, Table]
+    reference: Table
+    spoilt: dict[str, Mask]
+    right_labels: Any
+
+
+def demo_clinics(seed: int) -> Clinics:
+    """Five clinics of 400 patients, three of them with a fault of its own kind, and 1200 patients as the reference."""
+    import numpy as np
+
+    from fedbary.data import Table, flip_labels
+
+    rng = np.random.default_rng(seed)
+    names = (*CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING)
+    frames = {name: patients(ROWS, name[-1].upper(), rng) for name in names}
+    reference = patients(REFERENCE_ROWS, "R", rng)
+    spoilt = {OTHER_UNIT: _change_unit(frames[OTHER_UNIT], rng)}
+    _blank(frames[MISSING], rng)
+    clients = {name: Table.from_frame(frame, LABEL, id=ROW_ID, origin=name) for name, frame in frames.items()}
+    right_labels = clients[WRONG_LABELS].labels
+    clients[WRONG_LABELS], spoilt[WRONG_LABELS] = flip_labels(clients[WRONG_LABELS], _WITH_WRONG_LABEL, seed=rng)
+    return Clinics(clients, Table.from_frame(reference, LABEL, id=ROW_ID, origin="reference"), spoilt, right_labels)
+
+
+def _change_unit(frame: pd.DataFrame, rng: np.random.Generator) -> Mask:
+    """Give some of the rows their glucose in mg/dl, as a second laboratory might; returns which."""
+    import numpy as np
+
+    other = np.zeros(len(frame), dtype=bool)
+    other[rng.permutation(len(frame))[: round(_IN_OTHER_UNIT * len(frame))]] = True
+    frame.loc[other, UNIT_COLUMN] = (frame.loc[other, UNIT_COLUMN] * _MILLIGRAMS).round()
+    return other
+
+
+def _blank(frame: pd.DataFrame, rng: np.random.Generator) -> None:
+    """Lose many of the laboratory's values."""
+    for name in LABORATORY:
+        frame.loc[rng.random(len(frame)) < _LABORATORY_MISSING, name] = float("nan")
+
+
+def patients(rows: int, letter: str, rng: np.random.Generator) -> pd.DataFrame:
+    """Patients of one clinic, with ids that begin with its letter."""
+    import numpy as np
+    import pandas as pd
+
+    illnesses = np.array(list(_TYPICAL))
+    first, second = rng.integers(len(illnesses), size=(2, rows))
+    mixed = np.where(rng.random(rows) < _SECOND_ILLNESS, rng.uniform(0.0, _MOST_OF_THE_SECOND, rows), 0.0)[:, None]
+    profiles = np.array(list(_TYPICAL.values()))
+    typical = (1.0 - mixed) * profiles[first] + mixed * profiles[second]
+    deviation = rng.standard_normal(typical.shape) * _SPREAD
+    skewed = np.isin(_COLUMNS, _SKEWED)
+    measured = np.where(skewed, typical * np.exp(np.where(skewed, deviation, 0.0)), typical + deviation)
+    frame = pd.DataFrame(
+        {
+            name: np.clip(np.round(values, _DECIMALS.get(name, 0)), _SMALLEST.get(name), _LARGEST.get(name))
+            for name, values in zip(_COLUMNS, measured.T, strict=True)
+        }
+    )
+    for name in LABORATORY:
+        frame.loc[rng.random(rows) < _NOT_MEASURED, name] = np.nan
+    frame.insert(0, "patient", [f"{letter}{number:03d}" for number in range(1, rows + 1)])
+    frame.insert(2, "sex", rng.choice(["female", "male"], size=rows))
+    frame.insert(3, "smoker", rng.random(rows) < _SMOKERS)
+    return frame.assign(diagnosis=illnesses[first])

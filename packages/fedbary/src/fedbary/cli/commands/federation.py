@@ -1,33 +1,273 @@
-"""`fedbary federation`: set up a real federation, look after it, and run valuations in it."""
+"""`fedbary federation`: set up a real federation, and look after it; `federation_run` values its nodes."""
 
 from __future__ import annotations
 
-import typer
+import shutil
+import socket
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
-from fedbary.cli.commands.federation_doctor import doctor
-from fedbary.cli.commands.federation_init import init
-from fedbary.cli.commands.federation_nodes import add_node, rotate_keys
-from fedbary.cli.commands.federation_run import run
-from fedbary.cli.commands.federation_status import status
-from fedbary.cli.ui.command_kinds import Command, Group, example_of
-from fedbary.cli.ui.terminal_text import paragraphs
+from fedbary.cli.commands.doctor import findings_page
+from fedbary.cli.commands.federation_run import FOLDER, command_line, doctor_step, known_nodes, run, step_parts
+from fedbary.cli.ui.command import command, group, register
+from fedbary.cli.ui.options import argument, comma_separated, flag, one_of, option
+from fedbary.cli.ui.session import one_line
+from fedbary.deploy.network import Finding
+from fedbary.deploy.plan import ENGINES
+from fedbary.errors import SettingsError
+from fedbary.views.page import Grid, Line, Page, Part
+from fedbary.wording import counted
 
-federation = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    help="Set up a real federation with TLS and a key for every node, look after it, and run valuations in it.",
-    epilog=example_of("fedbary federation init my-federation --nodes north,south --host fed.example.org"),
-)
-for _name, _command, _example in (
-    ("init", init, "fedbary federation init my-federation --nodes north,south --host fed.example.org --port 8443"),
-    (
-        "run",
-        run,
-        "fedbary federation run my-federation --reference validation.parquet --label diagnosis -o out",
+if TYPE_CHECKING:
+    from fedbary.deploy.network import Network, Step
+    from fedbary.deploy.plan import Plan
+
+_SOON = 30
+_LEAST_SPACE = 2**30
+_SECONDS = 5
+_CERTIFICATES = {"ca": "authority's certificate", "server": "server's certificate"}
+_KEYS = {"pair": "key pair", "public": "public key", "none": "none"}
+_SAFELY = "over a safe channel."
+
+
+@command("fedbary federation init my-federation --nodes north,south --host fed.example.org --port 8443", json=False)
+def init(
+    folder: Path = argument("A new folder.", "DIR"),
+    *,
+    nodes: str = option("The data owners' nodes, separated by commas.", "NAMES", default=..., show_default=False),
+    host: str = option("Name or address at which the nodes find the server.", default="127.0.0.1"),
+    port: int = option("The server's port.", default=8443),
+    node_port: int = option("The first node's port on its own machine; the others follow.", default=9500),
+    days: int = option("How long the certificates are valid.", default=365),
+    san: str | None = option("More names of the server: DNS:fed.example.org,IP:192.0.2.7", "LIST"),
+    engine: str = option(
+        "What carries the messages: flower, or nvflare (NVIDIA FLARE).",
+        "NAME",
+        default="flower",
+        complete=one_of(*ENGINES),
     ),
-    ("status", status, "fedbary federation status my-federation"),
-    ("doctor", doctor, "fedbary federation doctor my-federation"),
-    ("add-node", add_node, "fedbary federation add-node my-federation east"),
-    ("rotate-keys", rotate_keys, "fedbary federation rotate-keys my-federation north"),
-):
-    federation.command(_name, cls=Command, help=paragraphs(_command.__doc__), epilog=example_of(_example))(_command)
+) -> Page:
+    """Make the certificates, the keys and the scripts of a new federation.
+
+    DIR/README.md says who gets which file, and how to start. Each data owner gets one folder, DIR/nodes/NAME, with a
+    key that is theirs. Nothing is started, and nothing is sent: the last lines say what to type next.
+    """
+    from fedbary.deploy.network import network
+    from fedbary.deploy.plan import Plan
+
+    names, more = comma_separated(nodes), comma_separated(san or "")
+    plan = Plan(names, host=host, port=port, node_port=node_port, days=days, san=more, engine=engine)
+    net = network(plan.engine)
+    made = net.create(folder, plan)
+    first, *later = net.steps(made, plan)
+    size = counted(len(plan.nodes), "node")
+    return Page(
+        [
+            Line(f"A federation of {size} with its server at {plan.address}, in {made}", whole=True),
+            *("README.md there says who gets which file.", ""),
+            *step_parts("Next, type", first),
+            "",
+            *step_parts("Then", *later, _run_step(made)),
+        ]
+    )
+
+
+@command("fedbary federation status my-federation")
+def status(folder: Path = FOLDER) -> Page:
+    """Say when the certificates end, whether the server answers, and which nodes are registered and online."""
+    from fedbary.deploy.network import opened
+
+    place, plan, net = opened(folder)
+    found = net.status(place)
+    server = found["server"]
+    well = server["answers"] and not server["problem"]
+    said = " answers." if well else f": {one_line(server['problem'])}."
+    parts: list[Part] = [Line(f"The server at {found['address']}{said}", whole=True)]
+    for name, certificate in found["certificates"].items():
+        title, days = f"The {_CERTIFICATES[name]}", certificate["days_left"]
+        if days is None:
+            parts.append(f"{title} cannot be read.")
+        elif days < 0:
+            renew = command_line("rotate-keys", found["folder"], "--server")
+            expired = f"{title} has expired on {certificate['expires'][:10]}: type {renew}"
+            parts.append(Line(expired, "red", whole=True))
+        else:
+            valid = f"{title} is valid for {counted(days, 'day')}, to {certificate['expires'][:10]}."
+            parts.append(Line(valid, "yellow" if days < _SOON else ""))
+    rows = [(node["name"], _KEYS[node["key"]], node["status"], node["node_id"] or "–") for node in found["nodes"]]
+    rows += [("(of nobody here)", "–", node["status"], node["node_id"]) for node in found["other_nodes"]]
+    parts += ["", Grid(("node", "key here", "status", "id at the server"), rows), ""]
+    return Page([*parts, *step_parts("Next, type", net.next_step(place, plan, found) or _run_step(place))], found)
+
+
+@command("fedbary federation doctor my-federation")
+def doctor(folder: Path = FOLDER) -> Page:
+    """Check everything about a federation, and say what to type where something is wrong.
+
+    The programs, the folder and who can read it, keys and certificates, the server and what it shows, the nodes, the
+    clock, and the disk. Every line is ok, missing (a node that is off, for one) or a problem, with the remedy. Nothing
+    is changed. Exit code 2: there is a problem.
+    """
+    from fedbary.deploy.network import opened
+
+    place, plan, net = opened(folder)
+    found = net.status(place)
+    page = findings_page(findings(place, plan, net, found), commands=True)
+    step = net.next_step(place, plan, found) or (None if page.code else _run_step(place))
+    return page if step is None else replace(page, parts=[*page.parts, "", *step_parts("Next, type", step)])
+
+
+@command("fedbary federation add-node my-federation east", json=False)
+def add_node(folder: Path = FOLDER, names: list[str] = argument("The new nodes.", "NAME…")) -> Page:
+    """Add data owners to a federation, while it runs if it does.
+
+    Each gets a folder, DIR/nodes/NAME, with a key of its own; nothing of the others changes. Where the server runs, it
+    is told of them at once; the lines at the end say whom to send what, and what to type next.
+    """
+    from fedbary.deploy.network import opened
+
+    place, plan, net = opened(folder)
+    for name in names:
+        if name in plan.nodes:
+            raise SettingsError("deploy.node-there", name=name)
+    grown = replace(plan, nodes=(*plan.nodes, *names))
+    known = net.add_nodes(place, grown, names)
+    found = net.status(place)
+    new = [node for node in found["nodes"] if node["name"] in names]
+    step = net.next_step(place, grown, {**found, "nodes": new})
+    parts: list[Part] = [f"The federation has {counted(len(grown.nodes), 'node')} now."]
+    parts += [Line(f"Send the folder {place / 'nodes' / name} to {name}, {_SAFELY}", whole=True) for name in names]
+    parts += [] if known else ["The server does not run: it has not heard of them yet."]
+    return Page([*parts, "", *step_parts("Next, type", step or _run_step(place))])
+
+
+@command("fedbary federation rotate-keys my-federation north", json=False)
+def rotate_keys(
+    folder: Path = FOLDER,
+    nodes: list[str] | None = argument("Nodes that get a new key. Default: all.", "[NODE…]", default=None),
+    *,
+    server: bool = flag("--server", "A new certificate of the server; the nodes' keys stay, unless named."),
+) -> Page:
+    """Replace keys that are old, or that somebody else may have seen.
+
+    A node's new key is told to the server, which refuses the old one from then on; so the server must run. The new
+    certificate of the server is signed by the authority in DIR/ca, by which the nodes know it again; start the server
+    anew afterwards. The lines at the end say what has to be sent to whom. What was interrupted can be done again.
+    """
+    from fedbary.deploy.network import opened
+
+    place, plan, net = opened(folder)
+    chosen = known_nodes(plan, nodes) if nodes else [] if server else list(plan.nodes)
+    files = net.rotate(place, plan, chosen, server=server)
+    parts: list[Part] = [Line(f"Send {place / file} to {file.split('/')[1]}, {_SAFELY}", whole=True) for file in files]
+    if chosen:
+        parts.append("A node goes on as soon as it is started with its new key; the old one is refused.")
+    restart = [net.steps(place, plan)[0]] if server else []
+    title = "Next, end the server and type" if server else "Next, type"
+    return Page([*parts, "", *step_parts(title, *restart, doctor_step(place))])
+
+
+def _run_step(folder: Path) -> Step:
+    """A run, once all else is done."""
+    from fedbary.deploy.network import Step
+
+    line = command_line("run", folder, "--reference FILE --label COLUMN")
+    return Step(line, "to value the nodes; without --reference and --label, among each other")
+
+
+def findings(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> list[Finding]:
+    """Look at everything; ``found`` is the federation's status."""
+    return [
+        _secrets(folder),
+        *_certificates(folder, found),
+        _server(folder, plan, net, found),
+        *net.findings(folder, plan, found),
+        *_nodes(folder, plan, net, found),
+        _disk(folder),
+    ]
+
+
+def _secrets(folder: Path) -> Finding:
+    """Nobody but the user may read private keys; whoever can list the folder learns no more than names."""
+    secret = [path for path in sorted(folder.rglob("*")) if path.name == "key" or path.suffix == ".key"]
+    open_to_others = [
+        str(path.relative_to(folder)) for path in secret if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
+    if open_to_others:
+        words = f"others on this machine can read {', '.join(open_to_others[:5])}"
+        return Finding("secret keys", "problem", words, f"chmod -R go-rwx {quote(str(folder))}", needed=True)
+    return Finding("secret keys", "ok", "only you can read them", needed=True)
+
+
+def _certificates(folder: Path, found: Mapping[str, Any]) -> Iterator[Finding]:
+    renew = command_line("rotate-keys", folder, "--server")
+    for name, certificate in found["certificates"].items():
+        what, days = _CERTIFICATES.get(name, name), certificate["days_left"]
+        if days is None:
+            yield Finding(what, "problem", "cannot be read", "restore the folder from a copy", needed=True)
+        elif days < 0:
+            words = f"has expired on {certificate['expires'][:10]}"
+            yield Finding(what, "problem", words, renew, needed=True)
+        else:
+            words = f"valid for {counted(days, 'day')}, to {certificate['expires'][:10]}"
+            soon = days < _SOON
+            yield Finding(what, "missing" if soon else "ok", words, renew if soon else "", needed=True)
+
+
+def _server(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> Finding:
+    start = net.steps(folder, plan)[0].command
+    server = found["server"]
+    if server["answers"] and server["problem"] is None:
+        return Finding("server", "ok", f"answers at {plan.address}", needed=True)
+    if not server["answers"] and _is_taken(plan):
+        words = f"somebody else listens at {plan.address}: {server['problem']}"
+        return Finding("server", "problem", words, f"end that program, then {start}", needed=True)
+    return Finding("server", "problem", f"{plan.address}: {server['problem']}", start, needed=True)
+
+
+def _is_taken(plan: Plan) -> bool:
+    """Whether anybody at all listens where the server should."""
+    try:
+        with socket.create_connection((plan.host, plan.port), timeout=_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def _nodes(folder: Path, plan: Plan, net: Network, found: Mapping[str, Any]) -> Iterator[Finding]:
+    for node in found["nodes"]:
+        name = node["name"]
+        what = f"node {name}"
+        alone = {**found, "nodes": [node]}
+        step = net.next_step(folder, plan, alone)
+        if node["status"] == "online":
+            yield Finding(what, "ok", "registered and online")
+        elif node["registered"] is False:
+            yield Finding(what, "problem", "the server does not know it", step.command if step else "", needed=True)
+        elif node["status"] == "unknown":
+            yield Finding(what, "missing", "whether it is online, only the server knows")
+        else:
+            words = "registered, not online yet" if node["status"] == "registered" else f"registered, {node['status']}"
+            yield Finding(what, "missing", words, step.command if step else "")
+    for node in found["other_nodes"]:
+        words = f"{node['node_id']} is known to the server, but is of nobody in this folder"
+        yield Finding("another node", "missing", words, node["remedy"])
+
+
+def _disk(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free
+    words = f"{free / 2**30:.1f} GiB free"
+    if free < _LEAST_SPACE:
+        return Finding("disk", "problem", words, "make room: results and the network's database grow here", needed=True)
+    return Finding("disk", "ok", words)
+
+
+federation = group(
+    "Set up a real federation with TLS and a key for every node, look after it, and run valuations in it.",
+    "fedbary federation init my-federation --nodes north,south --host fed.example.org",
+)
+register(federation, init, run, status, doctor, add_node, rotate_keys)

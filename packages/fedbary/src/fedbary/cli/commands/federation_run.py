@@ -1,86 +1,69 @@
-"""`fedbary federation run`: a valuation in a running federation, from the command to the report."""
+"""`fedbary federation run`: a valuation in a running federation, from who is missing to its verdict and its report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.commands.federation_status import Folder
-from fedbary.cli.ui.options import Json, Output, RowId, comma_separated
-from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
-from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import PROTOCOL, ROW_ID, argument, comma_separated, flag, option, output_folder
+from fedbary.cli.ui.session import on_interrupt, one_line, program, session
+from fedbary.cli.ui.settings import OF_RUN, chosen_protocol
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
 from fedbary.valuation.rows import RowRules
+from fedbary.views.page import HEADING, Line, Page, Part
 
 if TYPE_CHECKING:
+    from fedbary.deploy.network import Network, Step
     from fedbary.deploy.plan import Plan
+    from fedbary.deploy.runs import SubmittedRun
+    from fedbary.engines.live import Watched
     from fedbary.protocols.messages import Scalar
 
 _RUN = "The run"
 _FILES = ("reference", "schema")  # files on the server, which may be typed as seen from here
+_BAD_INPUT = 2
+
+FOLDER = argument("A federation's folder.", "DIR")
 
 
-@with_settings(
-    protocol_options=PROTOCOL_OPTIONS,
-    rules=SettingsOf(RowRules, panel="Flags"),
-    space=SettingsOf(Space, panel="How rows become points"),
+@command(
+    "fedbary federation run my-federation --reference validation.parquet --label diagnosis -o out",
+    **OF_RUN,
 )
 def run(
-    folder: Folder,
+    folder: Path = FOLDER,
     *,
-    reference: Annotated[
-        Path | None,
-        typer.Option(help="Validation rows to compare with. Without it: the other nodes.", metavar="FILE"),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="The reference's label column; each node names its own.", metavar="COL")
-    ] = None,
-    row_id: RowId = None,
-    output: Output = Path("fedbary-out"),
-    show: Annotated[
-        bool | None,
-        typer.Option("--open/--no-open", help="Open the report in a browser. Default: where there is one."),
-    ] = None,
-    json: Json = False,
-    protocol: ProtocolName = None,
+    reference: Path | None = option("Validation rows to compare with. Without it: the other nodes.", "FILE"),
+    label: str | None = option("The reference's label column; each node names its own.", "COL"),
+    row_id: str | None = ROW_ID,
+    output: Path = output_folder("fedbary-out"),
+    show: bool | None = flag(
+        "--open/--no-open", "Open the report in a browser. Default: where there is one.", default=None
+    ),
+    protocol: str | None = PROTOCOL,
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,
-    seed: Annotated[int, typer.Option(min=0, help="Of the server; nodes have their own.", rich_help_panel=_RUN)] = 0,
-    nodes: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Whom to ask, separated by commas. Default: all.", rich_help_panel=_RUN),
-    ] = None,
-    min_nodes: Annotated[
-        int | None, typer.Option(min=1, help="Begin with so many if others do not come.", rich_help_panel=_RUN)
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help="Seconds for a node's answer. Default: 600.", rich_help_panel=_RUN)
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
-    ] = False,
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Any other setting of the run config, such as join-deadline=30; may be given again.",
-            rich_help_panel=_RUN,
-        ),
-    ] = None,
-    app: Annotated[
-        Path | None,
-        typer.Option(help="Another Flower app than the federation's own.", metavar="FOLDER", rich_help_panel=_RUN),
-    ] = None,
-) -> None:
+    seed: int = option("Of the server; nodes have their own.", min=0, default=0, panel=_RUN),
+    nodes: str | None = option("Whom to ask, separated by commas. Default: all.", "NAMES", panel=_RUN),
+    min_nodes: int | None = option("Begin with so many if others do not come.", min=1, panel=_RUN),
+    timeout: float | None = option("Seconds for a node's answer. Default: 600.", panel=_RUN),
+    resume: bool = flag("--resume", "Go on from an interrupted run's last round.", panel=_RUN),
+    more: list[str] | None = option(
+        "Any other setting of the run config, such as join-deadline=30; may be given again.",
+        *("KEY=VALUE", "--set"),
+        panel=_RUN,
+    ),
+    app: Path | None = option("Another Flower app than the federation's own.", "FOLDER", panel=_RUN),
+) -> Page:
     """Value the nodes of a federation, and show how the run goes on until its report is there.
 
     Type it on the server, where OUTPUT and the reference lie; the server and the nodes must run already. Whoever is
@@ -88,18 +71,16 @@ def run(
     Ctrl-C stops the run, and --resume goes on with its finished rounds. Exit codes: 0 all nodes are valued, 3 some
     failed and the result is written, 2 nothing could be done, and the last lines say what to type.
     """
-    from fedbary.cli.ui.federated_run import BAD_INPUT, follow_to_the_end, missing_steps
-    from fedbary.cli.ui.next_steps import again_step, doctor_step, show_steps
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.terminal import show as show_parts
     from fedbary.deploy.network import opened
     from fedbary.deploy.runs import SubmittedRun, typed_settings
-    from fedbary.engines.coordinator import RunConfig, RunStatus
+    from fedbary.engines.coordinator import RunConfig
     from fedbary.engines.live import Watched
     from fedbary.valuation.storage import check_output
 
     place, plan, net = opened(folder)
     check_output(output)
-    wanted = _chosen(plan, nodes)
+    wanted = list(plan.nodes) if nodes is None else known_nodes(plan, comma_separated(nodes))
     known = net.run_keys(place, app)
     if app is None:
         protocol = protocol or DEFAULT
@@ -128,36 +109,136 @@ def run(
         **typed_settings(more or (), known),
     }
     for key in _FILES:
-        if config.get(key):
-            config[key] = _file(str(config[key]), f"--{key}")
+        if config.get(key):  # its absolute path, as the server has another folder to start from
+            path = Path(str(config[key])).absolute()
+            if not path.exists():
+                raise DataError("deploy.no-file", file=str(path), option=f"--{key}")
+            config[key] = str(path)
     if app is None:
         RunConfig.of(config)  # what makes no sense is refused before anybody is asked
-    missing = missing_steps(place, plan, net, wanted)
-    if missing and not json:
-        show_steps(screen(), "Not online, and waited for; type", missing)
+    if missing := _missing_steps(place, plan, net, wanted):
+        show_parts(*step_parts("Not online, and waited for; type", *missing))
     watched = Watched(output if config.get("output") in (None, usual["output"]) else Path(str(config["output"])))
     watched.skip()
     number, trains = net.submit(place, plan, app, config), bool(config.get("train-rounds"))
     submitted = SubmittedRun(net, place, number, watched.folder, ours="output" in config, trains=trains)
-    code = follow_to_the_end(submitted, watched, json=json, show=show)
-    if code == BAD_INPUT and not json:
-        ended = submitted.outcome
-        if ended is not None and ended.status is RunStatus.TOO_FEW_NODES:
-            step = net.next_step(place, plan, net.status(place)) or doctor_step(place)
+    _follow(submitted, watched)
+    return _page(submitted, watched, place, plan, net, show=show)
+
+
+def _follow(run: SubmittedRun, watched: Watched) -> None:
+    """Show the run as it goes on."""
+    from fedbary.cli.ui.run_screen import follow, look_until
+    from fedbary.cli.ui.terminal import screen
+
+    console = screen()
+    with on_interrupt(lambda: _stopped(run, watched)):
+        if session().json or console.quiet:
+            look_until(run.is_over, watched, lambda entry: session().record(entry.event), lambda: None)
         else:
-            step = again_step()
-        show_steps(screen(), "Next, type", [step])
-    if code:
-        raise typer.Exit(code)
+            words = f"Run {run.number} has begun; Ctrl-C stops it. From another terminal: {_watch(run)}"
+            console.print(words, soft_wrap=True)
+            # The log of events leaves out what may not be shown around; the outcome has the whole sentence.
+            follow(watched, console, run.is_over, says_why=False)
 
 
-def _chosen(plan: Plan, nodes: str | None) -> list[str]:
-    chosen = list(plan.nodes) if nodes is None else comma_separated(nodes)
-    for name in chosen:
+def _page(run: SubmittedRun, watched: Watched, folder: Path, plan: Plan, net: Network, *, show: bool | None) -> Page:
+    """How the run ended, and what to type where nothing could be done."""
+    from fedbary.cli.ui.results import valuation_data, valuation_page, written_files
+    from fedbary.cli.ui.terminal import has_screen, open_file
+    from fedbary.cli.ui.terminal import show as show_parts
+    from fedbary.deploy.network import Step
+    from fedbary.engines.coordinator import RunStatus
+    from fedbary.valuation.result import Valuation
+
+    outcome = run.outcome
+    if outcome is None and not run.ours and not run.why:
+        return Page([Line(f"Run {run.number} is over; 'flwr log {run.number}' shows what the app said.", whole=True)])
+    if outcome is None or outcome.exit_code is None:
+        again = session().typed_command(*(["--resume"] if watched.resumable else []))
+        raise DataError("deploy.no-outcome", run=run.number, output=str(run.output), why=run.why or None, type=again)
+    data: dict[str, Any] = {"run": run.number, "outcome": asdict(outcome), "output": str(run.output)}
+    if outcome.report is not None:
+        result, files = Valuation.load(run.output), written_files(run.output)
+        data |= valuation_data(result, files)
+        show_parts(*valuation_page(result, files).parts)
+    if outcome.exit_code not in (0, 3):
+        print(f"error: {one_line(outcome.text)}", file=sys.stderr)
+    wanted = sys.stdout.isatty() and has_screen() if show is None else show
+    if outcome.report is not None and wanted and not session().json:
+        open_file(run.output / outcome.report)
+    parts: list[Part] = []
+    if outcome.exit_code == _BAD_INPUT:
+        # Nothing but its settings or an owner's policy has stopped it, unless nodes are missing.
+        step = Step(session().typed_command(), "once that is mended or allowed")
+        if outcome.status is RunStatus.TOO_FEW_NODES:
+            step = net.next_step(folder, plan, net.status(folder)) or doctor_step(folder)
+        parts = step_parts("Next, type", step)
+    return Page(parts, data, outcome.exit_code)
+
+
+def step_parts(title: str, *steps: Step) -> list[Part]:
+    """What to type next, each command on a line of its own, under a line that says who types it."""
+    lines = [part for step in steps for part in (Line(f"  # {step.where}", "dim", whole=True), command_part(step))]
+    return [Line(title, HEADING), *lines]
+
+
+def command_part(step: Step) -> Line:
+    return Line(f"  {step.command}", whole=True)
+
+
+def doctor_step(folder: Path) -> Step:
+    """A look at everything."""
+    from fedbary.deploy.network import Step
+
+    return Step(command_line("doctor", folder), "to see what is missing")
+
+
+def command_line(name: str, folder: Path | str, *words: str) -> str:
+    """A command of a federation, to be copied into a shell."""
+    return " ".join([program(), "federation", name, quote(str(folder)), *words])
+
+
+def known_nodes(plan: Plan, names: Sequence[str]) -> list[str]:
+    """The nodes of these names; another one is refused."""
+    for name in names:
         if name not in plan.nodes:
             guess = did_you_mean(name, plan.nodes)
             raise SettingsError("deploy.no-node", name=name, guess=guess, known=", ".join(plan.nodes))
-    return chosen
+    return list(names)
+
+
+def _missing_steps(folder: Path, plan: Plan, net: Network, wanted: Sequence[str]) -> list[Step]:
+    """What has to be typed for each node that is not online; a server that is not there is an error."""
+    found = net.status(folder)
+    chosen = [node for node in found["nodes"] if node["name"] in wanted]
+    step = net.next_step(folder, plan, {**found, "nodes": chosen})
+    if step is None:
+        return []
+    if not found["server"]["answers"]:
+        raise DataError(
+            "deploy.server-away", address=plan.address, problem=found["server"]["problem"], type=step.command
+        )
+    if all(node["registered"] is False for node in chosen):
+        raise DataError("deploy.nobody-registered", address=plan.address, type=step.command)
+    steps = [net.next_step(folder, plan, {**found, "nodes": [node]}) for node in chosen]
+    return [step for step in steps if step is not None]
+
+
+def _stopped(run: SubmittedRun, watched: Watched) -> str:
+    """End the run that nobody waits for any more; say what is left of it."""
+    print("stopping the run …", file=sys.stderr, flush=True)
+    if not run.stop():
+        return f"interrupted: run {run.number} could not be stopped, and may go on; see {_watch(run)}"
+    if not watched.resumable:
+        return f"interrupted: run {run.number} is stopped; no round was finished, nothing was kept"
+    command = session().typed_command("--resume")
+    return f"interrupted: run {run.number} is stopped, its finished rounds are in {run.output}; go on with\n  {command}"
+
+
+def _watch(run: SubmittedRun) -> str:
+    """What shows the run in any other terminal."""
+    return f"{program()} watch {quote(str(run.output.absolute()))}"
 
 
 def _changed(settings: RowRules | Space) -> dict[str, object]:
@@ -165,11 +246,3 @@ def _changed(settings: RowRules | Space) -> dict[str, object]:
     return {
         field.name: value for field in fields(settings) if (value := getattr(settings, field.name)) != field.default
     }
-
-
-def _file(typed: str, option: str) -> str:
-    """A file's absolute path, as the server has another folder to start from."""
-    path = Path(typed).absolute()
-    if not path.exists():
-        raise DataError("deploy.no-file", file=str(path), option=option)
-    return str(path)

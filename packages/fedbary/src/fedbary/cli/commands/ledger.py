@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import LEDGER_FILE, option
 from fedbary.errors import DataError
+from fedbary.views.page import Grid, Items, Page, Part
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     from fedbary.guard.ledger import Account, Entry
     from fedbary.guard.policy import OwnerPolicy
 
 
+@command("fedbary ledger ledger.jsonl --policy policy.toml")
 def ledger(
-    file: Annotated[Path, typer.Argument(help="The ledger of your node, such as ledger.jsonl.", show_default=False)],
+    file: Path = LEDGER_FILE,
     *,
-    policy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your policy file, for the questions and the ε that are left.")
-    ] = None,
-    reset: Annotated[
-        str | None,
-        typer.Option(metavar="REASON", help="Begin a new account; what left before stays in the file."),
-    ] = None,
-    accept: Annotated[
-        str | None,
-        typer.Option(metavar="REASON", help="Go on with a damaged ledger; what can be read of it still counts."),
-    ] = None,
-    head: Annotated[
-        str | None,
-        typer.Option(metavar="DIGEST", help="A head that you noted: do all lines up to it still stand?"),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Also the ε of all answers for this δ, by an accountant (extra 'privacy').", show_default=False
-        ),
-    ] = None,
-    most: Annotated[int, typer.Option("-n", "--most", min=1, help="Lines to show, the last ones.")] = 50,
-    json: Json = False,
-) -> None:
+    policy: Path | None = option("Your policy file, for the questions and the ε that are left.", "FILE"),
+    reset: str | None = option("Begin a new account; what left before stays in the file.", "REASON"),
+    accept: str | None = option("Go on with a damaged ledger; what can be read of it still counts.", "REASON"),
+    head: str | None = option("A head that you noted: do all lines up to it still stand?", "DIGEST"),
+    delta: float | None = option("Also the ε of all answers for this δ, by an accountant (extra 'privacy')."),
+    most: int = option("Lines to show, the last ones.", None, "-n", "--most", min=1, default=50),
+) -> Page:
     """Show what left this machine: when, for which question, which numbers, how many bytes, and how much ε it cost.
 
     FILE is the ledger that your node writes, one line for every question and everything that leaves, before it leaves.
@@ -72,12 +56,10 @@ def ledger(
 
         together = composed(((entry.epsilon, entry.delta) for entry in account.current), delta)
         totals |= {"delta": delta, "epsilon_for_delta": together}
-    if json:
-        from dataclasses import asdict
+    from dataclasses import asdict
 
-        write_json({"totals": totals, "entries": [asdict(entry) for entry in account.entries]})
-    else:
-        _show(account, totals, most)
+    data = {"totals": totals, "entries": [asdict(entry) for entry in account.entries]}
+    return Page(_parts(account, totals, most), data)
 
 
 def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
@@ -111,27 +93,19 @@ def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
     }
 
 
-def _show(account: Account, totals: dict[str, Any], most: int) -> None:
-    from fedbary.cli.ui.tables import bulleted, screen, table
-    from fedbary.wording import counted
-
-    console = screen()
+def _parts(account: Account, totals: dict[str, Any], most: int) -> list[Part]:
     latest = account.entries[-most:]
-    if len(latest) < len(account.entries):
-        console.print(f"… {counted(len(account.entries) - len(latest), 'earlier line')}\n")
+    earlier = len(account.entries) - len(latest)
     rows = [
         (_when(entry), entry.question or "–", entry.kind, _what(entry), f"{entry.bytes:,}", _number(entry))
         for entry in latest
     ]
     columns = ("time (UTC)", "question", "asked", "what left", "bytes", "ε")
-    console.print(table(columns, rows, numeric=("question", "bytes", "ε")))
-    console.print("")
-    console.print(bulleted(_sentences(totals)))
+    parts: list[Part] = [f"… {counted(earlier, 'earlier line')}", ""] if earlier else []
+    return [*parts, Grid(columns, rows, ("question", "bytes", "ε")), "", Items(_sentences(totals))]
 
 
 def _sentences(totals: dict[str, Any]) -> list[str]:
-    from fedbary.wording import counted
-
     parts = [counted(totals["answers"], "answer"), counted(totals["failures"], "failure")]
     lines = [f"{', '.join(parts)} and {counted(totals['refusals'], 'refusal')}: {totals['bytes']:,} bytes in all."]
     since = " since the last reset" if totals["resets"] else ""

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from fedbary.cli.ui.command_kinds import Command, Group, example_of
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
-from fedbary.cli.ui.terminal_text import paragraphs
+from fedbary.cli.ui.command import command, group, register
+from fedbary.cli.ui.options import LEDGER_FILE, argument, flag, one_of, option
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import PROTOCOLS
-
-policy = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    help="Your policy file: what may leave this machine, whatever a server asks for.",
-    epilog=example_of("fedbary policy init policy.toml"),
-)
+from fedbary.views.page import Grid, Line, Page
 
 
-def init(
-    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("policy.toml"),
-) -> None:
+@command("fedbary policy init policy.toml", json=False)
+def init(file: Path = argument("Where to write it.", default=Path("policy.toml"))) -> Page:
     """Write a policy file that explains its keys; only you can read it, and none is overwritten."""
     import os
 
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.owner import written
     from fedbary.guard.policy import OwnerPolicy
 
     try:
@@ -38,45 +27,35 @@ def init(
         raise SettingsError("cli.policy-exists", file=str(file)) from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(OwnerPolicy().to_toml())
-    screen().print(f"written  {file}", soft_wrap=True)
+    return Page([written(file)])
 
 
-def check(
-    file: Annotated[Path, typer.Argument(help="Your policy file.")] = Path("policy.toml"), json: Json = False
-) -> None:
+@command("fedbary policy check policy.toml")
+def check(file: Path = argument("Your policy file.", default=Path("policy.toml"))) -> Page:
     """Read a policy file and say what it allows; a wrong key or value ends with exit code 2."""
     from dataclasses import asdict
 
-    from fedbary.cli.ui.tables import screen, table
     from fedbary.guard.policy import OwnerPolicy
 
     own = OwnerPolicy.load(file)
-    values = asdict(own)
-    if json:
-        write_json(values)
-        return
-    rows = [(key, ", ".join(value) if isinstance(value, tuple) else _in_words(value)) for key, value in values.items()]
+    rows = {key: _in_words(value) for key, value in asdict(own).items()}
     if own.max_questions is None:
-        limit = "one" if own.most_questions == 1 else f"as many as epsilon_budget pays for, up to {own.most_questions}"
-        rows = [(key, limit if key == "max_questions" else value) for key, value in rows]
-    screen().print(table(("key", "value"), rows))
+        many = f"as many as epsilon_budget pays for, up to {own.most_questions}"
+        rows["max_questions"] = "one" if own.most_questions == 1 else many
+    return Page([Grid(("key", "value"), list(rows.items()))], asdict(own))
 
 
+@command("fedbary policy allow state/north/ledger.jsonl --reason 'June report'", json=False)
 def allow(
-    file: Annotated[Path, typer.Argument(help="The ledger of your node, such as ledger.jsonl.", show_default=False)],
+    file: Path = LEDGER_FILE,
     *,
-    protocol: Annotated[
-        str, typer.Option(metavar="NAME", help="For which protocol.", autocompletion=one_of(*PROTOCOLS))
-    ] = "sketch",
-    questions: Annotated[
-        int | None,
-        typer.Option(min=1, help="How many more questions. Default: one, without --epsilon and --delta."),
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="How much more ε than your epsilon_budget.")] = None,
-    delta: Annotated[float | None, typer.Option(help="How much more δ than your max_delta (cards).")] = None,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; for the ledger.")] = "allowed by hand",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
+    protocol: str = option("For which protocol.", "NAME", default="sketch", complete=one_of(*PROTOCOLS)),
+    questions: int | None = option("How many more questions. Default: one, without --epsilon and --delta.", min=1),
+    epsilon: float | None = option("How much more ε than your epsilon_budget."),
+    delta: float | None = option("How much more δ than your max_delta (cards)."),
+    reason: str = option("Why; for the ledger.", "TEXT", default="allowed by hand"),
+    yes: bool = flag("--yes", "Do not ask."),
+) -> Page:
     """Allow a server one more question about your table than your policy does, once you have read what it could reveal.
 
     FILE is the ledger of the table; the decision becomes a line of it. Your policy file stays as it is, and all else
@@ -85,8 +64,8 @@ def allow(
     import sys
 
     from fedbary.checks import number
-    from fedbary.cli.ui.protocol_options import chosen_protocol
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.settings import chosen_protocol
+    from fedbary.cli.ui.terminal import show
     from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import REVEALS
     from fedbary.wording import counted
@@ -101,30 +80,26 @@ def allow(
     if not yes and not sys.stdin.isatty():
         raise SettingsError("cli.allow-needs-yes")
     account = Ledger(file).read()
-    console = screen()
     asked = counted(account.questions(protocol), "question")
     spent = f"ε spent: {account.spent():g}"
     spent += f", δ: {account.spent_delta():g}" if account.spent_delta() else ""
-    console.print(f"{asked} of the {protocol} protocol so far; {spent}.")
-    console.print(f"What one more could reveal: {REVEALS[protocol]}\n")
+    show(f"{asked} of the {protocol} protocol so far; {spent}.")
+    show(f"What one more could reveal: {REVEALS[protocol]}", "")
     if not yes and not typer.confirm("Allow it?"):
-        console.print("nothing was allowed")
-        return
+        return Page(["nothing was allowed"])
     Ledger(file).allow(protocol, more, epsilon or 0.0, reason, delta=delta or 0.0)
     allowed = [counted(more, "more question")] if more else []
     allowed += [f"{letter} {value:g} more" for letter, value in (("ε", epsilon), ("δ", delta)) if value]
-    console.print(f"allowed  {' and '.join(allowed)}", soft_wrap=True)
+    return Page([Line(f"allowed  {' and '.join(allowed)}", whole=True)])
 
 
 def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "no limit" if value is None else str(value)
+    return ", ".join(value) if isinstance(value, tuple) else "no limit" if value is None else str(value)
 
 
-for _command, _example in (
-    (init, "fedbary policy init policy.toml"),
-    (check, "fedbary policy check policy.toml"),
-    (allow, "fedbary policy allow state/north/ledger.jsonl --reason 'June report'"),
-):
-    policy.command(cls=Command, help=paragraphs(_command.__doc__), epilog=example_of(_example))(_command)
+policy = group(
+    "Your policy file: what may leave this machine, whatever a server asks for.", "fedbary policy init policy.toml"
+)
+register(policy, init, check, allow)

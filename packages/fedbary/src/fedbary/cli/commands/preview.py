@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.client_files import read_reference
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, OwnTable, RowId
-from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, show_preview
-from fedbary.cli.ui.protocol_options import chosen_protocol
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import LABEL_COLUMN, OWN_TABLE, ROW_ID, one_of, option
+from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, preview_parts
+from fedbary.cli.ui.results import guess_parts
+from fedbary.cli.ui.settings import OWN_READING, chosen_protocol
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT, PROTOCOLS
+from fedbary.views.page import Page
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
@@ -26,40 +24,28 @@ if TYPE_CHECKING:
 _REFUSED = 2
 
 
-@with_settings(reading=OWN_READING)
+@command(
+    "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet",
+    reading=OWN_READING,
+)
 def preview(
-    table: OwnTable,
+    table: str = OWN_TABLE,
     *,
-    label: Annotated[str, typer.Option(metavar="COL", help="The label column.")] = "label",
-    row_id: RowId = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="cards (default), sketch (default with a message), …",
-            autocompletion=one_of(*PROTOCOLS),
-        ),
-    ] = None,
-    reference: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows that stand for the server's reference.")
-    ] = None,
-    message: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The question that the coordinator sent (.fb).")
-    ] = None,
-    others: Annotated[
-        list[Path] | None, typer.Option("--with", metavar="FILE", help="Another client's file; may be repeated.")
-    ] = None,
-    policy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your policy file. Default: defaults that allow the protocol.")
-    ] = None,
-    min_group: Annotated[int | None, typer.Option(help="What the server asks for. Default: your policy's.")] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="sketch: the ε that the server asks for. Default: the most your policy allows, or none."),
-    ] = None,
+    label: str = LABEL_COLUMN,
+    row_id: str | None = ROW_ID,
+    protocol: str | None = option(
+        "cards (default), sketch (default with a message), …", "NAME", complete=one_of(*PROTOCOLS)
+    ),
+    reference: Path | None = option("Rows that stand for the server's reference.", "FILE"),
+    message: Path | None = option("The question that the coordinator sent (.fb).", "FILE"),
+    others: list[Path] | None = option("Another client's file; may be repeated.", "FILE", "--with"),
+    policy: Path | None = option("Your policy file. Default: defaults that allow the protocol.", "FILE"),
+    min_group: int | None = option("What the server asks for. Default: your policy's."),
+    epsilon: float | None = option(
+        "sketch: the ε that the server asks for. Default: the most your policy allows, or none."
+    ),
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Print what your machine would send to a server: every number, how many bytes, and what the server learns by it.
 
     TABLE is your file, folder of images or database. The server's half of the protocol runs here, too, with the
@@ -67,7 +53,6 @@ def preview(
     coordinator sent as a file. Nothing is sent, and nothing is written. Exit code 2: your policy or your data would
     refuse.
     """
-    from fedbary.cli.ui.tables import screen, show_guesses
     from fedbary.data.any_cells import read_any_cells
     from fedbary.data.files import read
     from fedbary.filling import COMMAND
@@ -107,13 +92,10 @@ def preview(
         own_rows = error
     found = _rehearse(asked, settings, [own_rows, *rest], target, saved)
     guesses = [] if isinstance(own_rows, DataError) else [note.text(COMMAND) for note in own_rows.notes]
-    if json:
-        write_json(for_programs(settings, found) | {"guesses": guesses})
-    else:
-        show_guesses(screen(), guesses)
-        show_preview(settings, found, own, with_reference=bool(reference or message), supposed=policy is None)
-    if any(exchange.refusal is not None for exchange in found):
-        raise typer.Exit(_REFUSED)
+    parts = preview_parts(settings, found, own, with_reference=bool(reference or message), supposed=policy is None)
+    refused = any(exchange.refusal is not None for exchange in found)
+    data = for_programs(settings, found) | {"guesses": guesses}
+    return Page([*guess_parts(guesses), *parts], data, _REFUSED if refused else 0)
 
 
 def _check_sources(asked: Settings, reference: Path | None, message: Path | None, others: list[Path] | None) -> None:

@@ -2,64 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from fedbary.cli.ui.completion import clients as known_clients
-from fedbary.cli.ui.completion import one_of
-from fedbary.cli.ui.image_shapes import image_shape
-from fedbary.cli.ui.options import SOME_FAILED, Json, Open
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import OPEN, SOME_FAILED, argument, flag, one_of, option
+from fedbary.cli.ui.options import clients as known_clients
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.views.page import Items, Page, Part
 
 if TYPE_CHECKING:
-    from fedbary.valuation.result import ImageShape, Valuation
+    from fedbary.valuation.result import ImageShape
+
+_SHAPE = re.compile(r"(\d{1,3})x(\d{1,3})(?:x([13]))?")
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What was typed about an owner's file and report."""
-
-    data: str | None
-    label: str | None
-    row_id: str | None
-    images: ImageShape
-    output: Path | None
-
-
+@command("fedbary report out --client hospital_a --open")
 def report(
-    folder: Annotated[Path, typer.Argument(help="A result folder of `fedbary value`, or of a node of a federation.")],
+    folder: Path = argument("A result folder of `fedbary value`, or of a node of a federation."),
     *,
-    client: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Write this client's report of its rows.", autocompletion=known_clients),
-    ] = None,
-    all_clients: Annotated[bool, typer.Option("--all-clients", help="Write a report for each client.")] = False,
-    data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued.")
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="Its label column. Default: the one that was used.")
-    ] = None,
-    row_id: Annotated[
-        str | None, typer.Option("--id", metavar="COL", help="Its column of row ids. Default: the one that was used.")
-    ] = None,
-    images: Annotated[
-        str,
-        typer.Option(
-            metavar="SHAPE",
-            help="Rows as pictures: auto, none, HxW or HxWx3, such as 28x28.",
-            autocompletion=one_of("auto", "none", "28x28", "32x32x3"),
-        ),
-    ] = "auto",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The HTML file. Default: in the folder.")
-    ] = None,
-    show: Open = False,
-    json: Json = False,
-) -> None:
+    client: str | None = option("Write this client's report of its rows.", "NAME", complete=known_clients),
+    all_clients: bool = flag("--all-clients", "Write a report for each client."),
+    data: str | None = option("The client's file. Default: the one that was valued.", "FILE"),
+    label: str | None = option("Its label column. Default: the one that was used.", "COL"),
+    row_id: str | None = option("Its column of row ids. Default: the one that was used.", "COL", "--id"),
+    images: str = option(
+        "Rows as pictures: auto, none, HxW or HxWx3, such as 28x28.",
+        "SHAPE",
+        default="auto",
+        complete=one_of("auto", "none", "28x28", "32x32x3"),
+    ),
+    output: Path | None = option("The HTML file. Default: in the folder.", "FILE", "-o", "--output"),
+    show: bool = OPEN,
+) -> Page:
     """Write a report: one HTML file that works offline.
 
     Without --client it is the coordinator's: whom to include, whom to look at first, and why. It holds no row. With
@@ -67,20 +43,32 @@ def report(
     where rows are images. It holds rows and is for their owner. In the folder of a federation's node it is always the
     owner's.
     """
-    from fedbary.cli.ui.browser import open_file
-    from fedbary.cli.ui.json import write_json
-    from fedbary.cli.ui.result_folder import load_result
+    from fedbary.cli.ui.owner import written as line
+    from fedbary.cli.ui.results import load_result, owner_report_file, source_of, valued_table
+    from fedbary.cli.ui.terminal import open_file
 
-    options = _Options(data, label, row_id, image_shape(images), output)
+    shape = _image_shape(images)
     result = load_result(folder)
     owner = client or result.settings.get("owner")
-    _check(options, client=owner, all_clients=all_clients)
+    if owner is None and not all_clients and (data or label or row_id or shape != "auto"):
+        raise SettingsError("cli.report-of-whom")
+    if all_clients and (owner is not None or data or output):
+        raise SettingsError("cli.all-clients-alone")
+
+    def of_rows(name: str) -> Path:
+        """One owner's report, with its rows where their file is known."""
+        names, table = result.rows(name)["row"], None
+        if data is not None or source_of(result, name) is not None:
+            table = valued_table(result, names, name, data=data, row_id=row_id, label=label)
+        path = output or owner_report_file(result, folder, name)
+        return result.report(path, client=name, table=table, images=shape)
+
     written: dict[str, Path] = {}
     failed: dict[str, str] = {}
     if all_clients:
         for name in result.clients["client"]:
             try:
-                written[name] = _owners(result, folder, str(name), options)
+                written[name] = of_rows(str(name))
             except FedbaryError as error:
                 failed[name] = str(error)
         if failed and not written:
@@ -88,47 +76,22 @@ def report(
     elif owner is None:
         written["report"] = result.report(output or folder / "report.html")
     else:
-        written[owner] = _owners(result, folder, owner, options)
-    if json:
-        write_json({"written": written, "failed": failed})
-    else:
-        _show(written, failed, rows=owner is not None or all_clients)
+        written[owner] = of_rows(owner)
+    parts: list[Part] = [line(path) for path in written.values()]
+    parts += [Items([f"{name}: {reason}" for name, reason in failed.items()])] if failed else []
+    if owner is not None or all_clients:
+        many = "They hold rows: each is for its owner."
+        parts.append("It holds rows: it is for their owner." if len(written) == 1 else many)
     if show:
         open_file(next(iter(written.values())))
-    if failed:
-        raise typer.Exit(SOME_FAILED)
+    return Page(parts, {"written": written, "failed": failed}, SOME_FAILED if failed else 0)
 
 
-def _check(options: _Options, *, client: str | None, all_clients: bool) -> None:
-    about_rows = options.data or options.label or options.row_id or options.images != "auto"
-    if client is None and not all_clients and about_rows:
-        raise SettingsError("cli.report-of-whom")
-    if all_clients and (client is not None or options.data or options.output):
-        raise SettingsError("cli.all-clients-alone")
-
-
-def _owners(result: Valuation, folder: Path, client: str, options: _Options) -> Path:
-    """One owner's report, with its rows where their file is known."""
-    from fedbary.cli.ui.result_folder import owner_report_file, source_of, valued_table
-
-    names = result.rows(client)["row"]
-    table = None
-    if options.data is not None or source_of(result, client) is not None:
-        table = valued_table(result, names, client, data=options.data, row_id=options.row_id, label=options.label)
-    path = options.output or owner_report_file(result, folder, client)
-    return result.report(path, client=client, table=table, images=options.images)
-
-
-def _show(written: dict[str, Path], failed: dict[str, str], *, rows: bool) -> None:
-    from fedbary.cli.ui.tables import bulleted, screen
-    from fedbary.cli.ui.terminal_text import visible
-
-    console = screen()
-    for path in written.values():
-        console.print(f"written  {visible(path)}", soft_wrap=True)
-    if failed:
-        console.print(bulleted(f"{name}: {reason}" for name, reason in failed.items()))
-    if rows:
-        console.print(
-            "It holds rows: it is for their owner." if len(written) == 1 else "They hold rows: each is for its owner."
-        )
+def _image_shape(text: str) -> ImageShape:
+    """How large the pictures are that rows may be drawn as."""
+    if text in ("auto", "none"):
+        return "auto" if text == "auto" else None
+    sides = _SHAPE.fullmatch(text)
+    if sides is None:
+        raise SettingsError("cli.images-option", got=text)
+    return tuple(int(side) for side in sides.groups() if side is not None)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.ui.completion import clients, one_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json
-from fedbary.cli.ui.owner_options import beside
-from fedbary.cli.ui.settings_options import with_settings
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import argument, clients, flag, one_of, option
+from fedbary.cli.ui.owner import beside, rows_by_model
+from fedbary.cli.ui.owner import written as line
+from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import place_name
 from fedbary.errors import SettingsError
+from fedbary.views.page import HEADING, Grid, Line, Page, Part
 from fedbary.wording import counted, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table as Grid
 
     from fedbary.data.table import Table
     from fedbary.judging.federation import Estimate
@@ -32,49 +30,25 @@ _MOVED = "moved"
 _EXPORTS = (*_CLEANED, _MOVED)
 
 
-@with_settings(reading=OWN_READING)
+@command("fedbary rows out --client hospital_a --export clean", reading=OWN_READING)
 def rows(
-    folder: Annotated[
-        str, typer.Argument(help="A folder of `fedbary value` or `fedbary demo`; or your table, with --model.")
-    ],
+    folder: str = argument("A folder of `fedbary value` or `fedbary demo`; or your table, with --model."),
     *,
-    client: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Whose rows; needed for a folder.", autocompletion=clients),
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The model that you were sent for your card (.model).")
-    ] = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="With --model: for row values and report. Default: TABLE's name-rows."),
-    ] = None,
-    export: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Write the table clean (without flagged rows), relabelled, or moved; see --suspects.",
-            autocompletion=one_of(*_EXPORTS),
-        ),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The client's file. Default: the one that was valued."),
-    ] = None,
-    row_id: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Its column of row ids. Default: the one that was used."),
-    ] = None,
-    suspects: Annotated[
-        bool, typer.Option("--suspects", help="Leave out, or relabel, suspects as well: without guarantee.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write the exported table.")
-    ] = None,
-    most: Annotated[int, typer.Option("-n", "--most", min=1, help="Rows to show.")] = 20,
+    client: str | None = option("Whose rows; needed for a folder.", "NAME", complete=clients),
+    model: Path | None = option("The model that you were sent for your card (.model).", "FILE"),
+    results: Path | None = option("With --model: for row values and report. Default: TABLE's name-rows.", "FOLDER"),
+    export: str | None = option(
+        "Write the table clean (without flagged rows), relabelled, or moved; see --suspects.",
+        "HOW",
+        complete=one_of(*_EXPORTS),
+    ),
+    data: str | None = option("The client's file. Default: the one that was valued.", "FILE"),
+    row_id: str | None = option("Its column of row ids. Default: the one that was used.", "COLUMN", "--id"),
+    suspects: bool = flag("--suspects", "Leave out, or relabel, suspects as well: without guarantee."),
+    output: Path | None = option("Where to write the exported table.", "FILE", "-o", "--output"),
+    most: int = option("Rows to show.", None, "-n", "--most", min=1, default=20),
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Show a client's flagged rows and its suspects, and write the table with them dropped or mended.
 
     FOLDER is a result folder. Or give your table, and the model that came back for your card: its rows are valued here,
@@ -86,10 +60,8 @@ def rows(
     With --suspects both act on suspects, too. `--export moved` moves the numbers of all rows to where the others' lie:
     an offer, for a table that is fine and merely from another site.
     """
-    from fedbary.cli.ui.model_rows import rows_by_model
-    from fedbary.cli.ui.result_folder import load_result, valued_cells, valued_table
-    from fedbary.cli.ui.tables import screen
-    from fedbary.cli.ui.terminal_text import visible
+    from fedbary.cli.ui.results import load_result, valued_cells, valued_table
+    from fedbary.cli.ui.terminal import show
     from fedbary.data.export import write
 
     _check_export(export, suspects=suspects)
@@ -103,10 +75,10 @@ def rows(
     if client is None:
         raise SettingsError("cli.no-client-named", folder=folder)
     frame, facts = result.rows(client), result.row_facts(client)
-    if not json:
-        _show(frame, facts, client, most, numbers=result.predicts_number)
-        if model is not None:
-            screen().print(f"\nyours    {visible(home / 'report.html')}", soft_wrap=True)
+    show(*_parts(frame, facts, client, most, numbers=result.predicts_number))  # also where nothing can be exported
+    if model is not None:
+        show("", Line(f"yours    {home / 'report.html'}", whole=True))
+    parts: list[Part] = []
     written = None
     if export is not None:
         _check_doable(export, frame, facts, client, suspects=suspects)
@@ -115,13 +87,9 @@ def rows(
         cells = valued_cells(result, client, data=data, options=typed)
         table = _exported(export, cells, valued, frame, facts, suspects=suspects)
         written = write(table, output or _beside(result, home, client, export, data))
-    if json:
-        write_json(_for_programs(frame, facts, client, most, written))
-    elif written is not None:
-        screen().print(f"\nwritten  {visible(written)}", soft_wrap=True)
         left = _still_in(table, frame, facts, suspects=suspects) if export in _CLEANED else ""
-        if left:
-            screen().print(left)
+        parts = ["", line(written), *([left] if left else [])]
+    return Page(parts, _for_programs(frame, facts, client, most, written))
 
 
 def _check_export(export: str | None, *, suspects: bool) -> None:
@@ -173,30 +141,24 @@ def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return frame[frame[column].fillna(False).astype(bool)]
 
 
-def _show(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbers: bool) -> None:
-    from fedbary.cli.ui.tables import screen
-    from fedbary.cli.ui.terminal_text import visible
+def _parts(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbers: bool) -> list[Part]:
     from fedbary.filling import COMMAND
 
-    console = screen()
     flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
     tested = bool(frame["flag"].notna().any())
-    many = f"{len(flagged)} of {len(frame)} rows of {visible(client)} are flagged"
-    console.print(many if tested else f"No row of {visible(client)} was tested", style="bold")
-    if len(flagged):
-        console.print(worst_rows(flagged, most))
-    console.print(f"flags: {facts.guarantee.text(COMMAND)}")
+    many = f"{len(flagged)} of {len(frame)} rows of {client} are flagged"
+    parts: list[Part] = [Line(many if tested else f"No row of {client} was tested", HEADING)]
+    parts += [worst_rows(flagged, most)] if len(flagged) else []
+    parts.append(f"flags: {facts.guarantee.text(COMMAND)}")
     if len(suspected):
-        more = "more " if len(flagged) else ""
-        console.print(f"\n{counted(len(suspected), f'{more}suspect')}, without guarantee", style="bold")
-        console.print(worst_rows(suspected, most))
+        more = counted(len(suspected), "more suspect" if len(flagged) else "suspect")
+        parts += ["", Line(f"{more}, without guarantee", HEADING), worst_rows(suspected, most)]
     elif not len(flagged):
-        console.print("\nIts least valuable rows", style="bold")
-        console.print(worst_rows(frame, most))
-    for line in _estimates(facts, numbers=numbers):
-        console.print(line)
+        parts += ["", Line("Its least valuable rows", HEADING), worst_rows(frame, most)]
+    parts += _estimates(facts, numbers=numbers)
     if facts.untested and tested:
-        console.print(f"never flagged: {facts.untested} rows of classes that others hardly have")
+        parts.append(f"never flagged: {facts.untested} rows of classes that others hardly have")
+    return parts
 
 
 def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
@@ -204,7 +166,6 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
 
     Labels are suggested only where one is doubted; ``labelled``, if it is a column, says what the label is now.
     """
-    from fedbary.cli.ui.tables import table
     from fedbary.valuation.cleaning import suggestions, suspicions
     from fedbary.wording import number
 
@@ -213,7 +174,7 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
     if (labels := suggestions(worst)).notna().any():
         columns |= {"labelled": worst["labelled"]} if "labelled" in worst else {}
         columns["suggested label"] = labels.fillna("–")
-    return table(columns, zip(*columns.values(), strict=True), numeric=("value",))
+    return Grid(list(columns), list(zip(*columns.values(), strict=True)), ("value",))
 
 
 def _estimates(facts: RowFacts, *, numbers: bool) -> list[str]:
@@ -235,7 +196,7 @@ def between(estimate: Estimate) -> str:
 
 def _beside(result: Valuation, folder: Path, client: str, export: str, data: str | None) -> Path:
     """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
-    from fedbary.cli.ui.result_folder import source_of
+    from fedbary.cli.ui.results import source_of
     from fedbary.data.export import WRITTEN
     from fedbary.data.formats import table_suffix
     from fedbary.valuation.storage import row_file_names

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from fedbary.cli.ui.command_kinds import Command, Group, example_of
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import OWN_READING, Json, RowId, Seed
-from fedbary.cli.ui.settings_options import with_settings
-from fedbary.cli.ui.terminal_text import paragraphs
+from fedbary.cli.ui.command import command, group, register
+from fedbary.cli.ui.options import ROW_ID, SEED, argument, option
+from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SchemaError, SettingsError
+from fedbary.views.page import Line, Page
 
 if TYPE_CHECKING:
     from fedbary.space.schema import Schema
@@ -21,43 +18,34 @@ if TYPE_CHECKING:
 # A file of thousands of columns; whatever is larger is no description.
 _LARGEST_FILE = 16 * 2**20
 
-schema = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    help="The public schema of private cards: what everybody knows of the columns beforehand.",
-    epilog=example_of("fedbary schema make public.parquet --label diagnosis -o schema.json"),
-)
 
-
-@with_settings(reading=OWN_READING)
+@command("fedbary schema make public.parquet --label diagnosis --coordinates 32 -o schema.json", reading=OWN_READING)
 def make(
-    file: Annotated[Path, typer.Argument(help="A table of public rows, or a description in TOML.", show_default=False)],
+    file: Path = argument("A table of public rows, or a description in TOML."),
     *,
-    label: Annotated[str | None, typer.Option(metavar="COL", help="The label column of the public rows.")] = None,
-    row_id: RowId = None,
-    coordinates: Annotated[
-        int | None,
-        typer.Option(min=1, help="Principal directions to keep. Default: all up to 256 coordinates, 64 above."),
-    ] = None,
-    task: Annotated[Literal["auto", "classification", "regression"], typer.Option(help="What the label is.")] = "auto",
-    seed: Seed = 0,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the schema.")] = Path("schema.json"),
+    label: str | None = option("The label column of the public rows.", "COL"),
+    row_id: str | None = ROW_ID,
+    coordinates: int | None = option(
+        "Principal directions to keep. Default: all up to 256 coordinates, 64 above.", min=1
+    ),
+    task: Literal["auto", "classification", "regression"] = option("What the label is.", default="auto"),
+    seed: int = SEED,
+    output: Path = option("Where to write the schema.", None, "-o", "--output", default=Path("schema.json")),
     reading: ReadOptions,
-    json: Json = False,
-) -> None:
+) -> Page:
     """Make a public schema, in whose coordinates clients make private cards.
 
     FILE is a table of public rows, such as the coordinator's validation rows, never rows of a client; or a TOML file
     that says of each column its centre and scale, or its levels, and the classes of the label.
     """
-    from fedbary.cli.ui.tables import screen
+    from fedbary.cli.ui.owner import written
     from fedbary.space.encode import public_width
 
     if file.suffix.lower() == ".toml":
         typed = {"--label": label, "--id": row_id, "--coordinates": coordinates, "--seed": seed or None}
-        for option, value in typed.items():
+        for name, value in typed.items():
             if value is not None:
-                raise SettingsError("cli.schema-options", typed=option, file=str(file))
+                raise SettingsError("cli.schema-options", typed=name, file=str(file))
         made = _hand_written(file)
     else:
         from fedbary.data.files import read
@@ -76,13 +64,8 @@ def make(
         "classes": list(made.label.classes),
         "clip": made.clip,
     }
-    if json:
-        write_json(facts)
-        return
-    for note in made.notes:
-        screen().print(f"note  {note}", soft_wrap=True)
-    screen().print(_in_words(made, public_width(made)), soft_wrap=True)
-    screen().print(f"written  {output}", soft_wrap=True)
+    notes = [Line(f"note  {note}", whole=True) for note in made.notes]
+    return Page([*notes, Line(_in_words(made, public_width(made)), whole=True), written(output)], facts)
 
 
 def _hand_written(file: Path) -> Schema:
@@ -110,8 +93,8 @@ def _in_words(made: Schema, width: int) -> str:
     return f"{columns} in {counted(width, 'coordinate')}, clipped at {made.clip:.3g}; {label}."
 
 
-schema.command(
-    cls=Command,
-    help=paragraphs(make.__doc__),
-    epilog=example_of("fedbary schema make public.parquet --label diagnosis --coordinates 32 -o schema.json"),
-)(make)
+schema = group(
+    "The public schema of private cards: what everybody knows of the columns beforehand.",
+    "fedbary schema make public.parquet --label diagnosis -o schema.json",
+)
+register(schema, make)

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from fedbary.cli.ui.json import write_json
-from fedbary.cli.ui.options import Json
+from fedbary.cli.ui.command import command
+from fedbary.cli.ui.options import argument
+from fedbary.views.page import Page
 
 
-def show(
-    file: Annotated[
-        Path, typer.Argument(help="A question (.fb), answer, card or model.", show_default=False, metavar="FILE")
-    ],
-    json: Json = False,
-) -> None:
+@command("fedbary show mine.card")
+def show(file: Path = argument("A question (.fb), answer, card or model.", "FILE")) -> Page:
     """Print everything that a question, an answer, a card or a model holds.
 
     FILE is what you are about to send, or what you were sent: nothing else is in it. Arrays are shown by their name,
     size and range; --json prints every number.
     """
-    from fedbary.cli.ui.file_screen import for_programs, show_file
+    from fedbary.cli.ui.file_screen import file_page
     from fedbary.engines.files.message_file import MessageFile
 
-    found = MessageFile.load(file)
-    if json:
-        write_json(for_programs(found))
-    else:
-        show_file(found)
+    return file_page(MessageFile.load(file))

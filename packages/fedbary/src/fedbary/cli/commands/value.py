@@ -6,67 +6,50 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from fedbary.cli.ui.client_files import client_paths, given_files, read_reference, require_some_table
-from fedbary.cli.ui.interrupts import on_interrupt
-from fedbary.cli.ui.options import READING, SOME_FAILED, Config, Files, Json, OnDevice, Open, Output, RowId, require
-from fedbary.cli.ui.protocol_options import PROTOCOL_OPTIONS, ProtocolName, chosen_protocol
+from fedbary.cli.ui.client_files import client_paths, given_files, read_notes, read_reference, require_some_table
+from fedbary.cli.ui.command import CONFIG, command
+from fedbary.cli.ui.options import DEVICE, FILES, OPEN, PROTOCOL, ROW_ID, flag, option, output_folder, require
 from fedbary.cli.ui.sent_files import SentFiles
-from fedbary.cli.ui.session import session
-from fedbary.cli.ui.settings_options import SettingsOf, with_settings
+from fedbary.cli.ui.session import on_interrupt, session
+from fedbary.cli.ui.settings import OF_RUN, READING, chosen_protocol
 from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import Space
 from fedbary.valuation.rows import RowRules
+from fedbary.views.page import Page
 
 _RUN = "The run"
 
 
-@with_settings(
-    protocol_options=PROTOCOL_OPTIONS,
-    rules=SettingsOf(RowRules, panel="Flags"),
-    space=SettingsOf(Space, panel="How rows become points"),
+@command(
+    "fedbary value 'sites/*.parquet' --label diagnosis --reference validation.parquet -o out",
+    **OF_RUN,
     reading=READING,
 )
 def value(
-    files: Files = None,
+    files: list[str] | None = FILES,
     *,
-    label: Annotated[
-        str | None, typer.Option(help="The label column; cards and studies know theirs.", metavar="COL")
-    ] = None,
-    row_id: RowId = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(help="Validation rows to compare with. Without it: the other clients.", metavar="FILE"),
-    ] = None,
-    config: Config = None,  # noqa: ARG001 - its callback acts
-    output: Output = Path("fedbary-out"),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
-    show: Open = False,
-    json: Json = False,
-    protocol: ProtocolName = None,
+    label: str | None = option("The label column; cards and studies know theirs.", "COL"),
+    row_id: str | None = ROW_ID,
+    reference: Path | None = option("Validation rows to compare with. Without it: the other clients.", "FILE"),
+    config: Path | None = CONFIG,  # noqa: ARG001 - its callback acts
+    output: Path = output_folder("fedbary-out"),
+    report: bool = flag("--report/--no-report", "Write report.html.", default=True),
+    show: bool = OPEN,
+    protocol: str | None = PROTOCOL,
     protocol_options: Mapping[str, object],
     rules: RowRules,
     space: Space,
     reading: ReadOptions,
-    seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.", rich_help_panel=_RUN)] = 0,
-    workers: Annotated[
-        int | None, typer.Option(help="Clients to work on at a time. Default: all cores.", rich_help_panel=_RUN)
-    ] = None,
-    device: OnDevice = "auto",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from an interrupted run's last round.", rich_help_panel=_RUN)
-    ] = False,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            "--wait/--no-wait", help="A study of several rounds: wait for everybody's answer.", rich_help_panel=_RUN
-        ),
-    ] = True,
-) -> None:
+    seed: int = option("Makes the run repeatable.", min=0, default=0, panel=_RUN),
+    workers: int | None = option("Clients to work on at a time. Default: all cores.", panel=_RUN),
+    device: str = DEVICE,
+    resume: bool = flag("--resume", "Go on from an interrupted run's last round.", panel=_RUN),
+    wait: bool = flag(
+        "--wait/--no-wait", "A study of several rounds: wait for everybody's answer.", default=True, panel=_RUN
+    ),
+) -> Page:
     """Value every client's data by its Wasserstein distance to a reference, or to what the clients have in common.
 
     With --worth a client is also valued by what it adds to the others (Shapley values, no training).
@@ -78,12 +61,9 @@ def value(
     used is reported with the reason, and the others are valued (exit code 3). The output folder gets the ranked
     clients, the value of every row, a report.html that works offline, and what is needed to repeat the run.
     """
-    from fedbary.cli.ui.browser import open_file
-    from fedbary.cli.ui.json import write_json
     from fedbary.cli.ui.progress import progress
-    from fedbary.cli.ui.read_notes import read_notes
-    from fedbary.cli.ui.tables import show_valuation
-    from fedbary.cli.ui.written_result import for_programs, with_sources, write_outcome
+    from fedbary.cli.ui.results import valuation_page, with_sources, write_outcome
+    from fedbary.cli.ui.terminal import open_file
     from fedbary.compute import computing_on
     from fedbary.valuation.storage import check_output
     from fedbary.views.report.write import check_report
@@ -112,13 +92,8 @@ def value(
             tables = read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect")
             require_some_table(tables)
             guesses = read_notes(tables)
-            result = run(
-                tables,
-                target,
-                protocol=settings,
-                engine=LocalEngine(workers=workers, folder=output, resume=resume),
-                **of_run,
-            )
+            engine = LocalEngine(workers=workers, folder=output, resume=resume)
+            result = run(tables, target, protocol=settings, engine=engine, **of_run)
             result = with_sources(result, paths, label, row_id, reading)
         elif sent.study is not None:
             sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
@@ -127,14 +102,9 @@ def value(
             settings = chosen_protocol(protocol or DEFAULT, protocol_options)
             result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
         written = write_outcome(result, output, report=report)
-    if json:
-        write_json(for_programs(result, written) | {"guesses": guesses})
-    else:
-        show_valuation(result, written, guesses)
     if show and report:
         open_file(Path(written["report"]))
-    if result.failed or result.without_rows:
-        raise typer.Exit(SOME_FAILED)
+    return valuation_page(result, written, guesses)
 
 
 def _finished_rounds(output: Path) -> str:

@@ -1,4 +1,4 @@
-"""From what a user typed to one file per client, and to the rows that the clients are compared with."""
+"""From what a user typed to a file per client and the rows that they are compared with; and what was guessed there."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.session import session
-from fedbary.errors import DataError, SettingsError
+from fedbary.errors import DataError, FedbaryError, SettingsError
+from fedbary.filling import COMMAND
+from fedbary.wording import counted, listed
 
 if TYPE_CHECKING:
     from fedbary.data.options import ReadOptions
     from fedbary.data.reading import Reading
     from fedbary.data.table import Table
 
-
+_MOST_GUESSES = 12
 # What is wrong with an option rather than with a file.
 _OF_OPTIONS = {"data.no-such-column", "data.option-without-column", "formats.no-client-column", "formats.no-sheet"}
 
@@ -34,15 +36,6 @@ def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] =
 
     The reference often lies beside the clients' files. It is left out, as its distance to itself, zero, would
     take the whole of the shares.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("north.csv", "south.csv", "validation.csv"):
-    ...     (folder / name).touch()
-    >>> list(client_paths([str(folder)], apart_from=[folder / "validation.csv"]))
-    ['north', 'south']
     """
     from fedbary.data.files import client_files
     from fedbary.data.places import resolved
@@ -56,7 +49,8 @@ def client_paths(patterns: Iterable[str], *, apart_from: Iterable[Path | None] =
     if not found:
         raise DataError("cli.only-reference-and-test")
     # A file system's name may not be UTF-8, which no result file could hold.
-    return {_writable(name): path for name, path in client_files(list(found.values())).items()}
+    named = client_files(list(found.values()))
+    return {name.encode("utf-8", errors="backslashreplace").decode("utf-8"): path for name, path in named.items()}
 
 
 def read_reference(
@@ -84,5 +78,15 @@ def require_some_table(tables: Mapping[str, Table | DataError]) -> None:
         raise errors[0]
 
 
-def _writable(name: str) -> str:
-    return name.encode("utf-8", errors="backslashreplace").decode("utf-8")
+def read_notes(tables: Mapping[str, Table | FedbaryError]) -> list[str]:
+    """One sentence for each guess that was made in reading, with the clients' names where it is not true of all."""
+    whose: dict[str, list[str]] = {}
+    read = {name: table for name, table in tables.items() if not isinstance(table, FedbaryError)}
+    for name, table in read.items():
+        for note in table.notes:
+            whose.setdefault(note.text(COMMAND), []).append(name)
+    lines = [said if len(names) == len(read) else f"{listed(names)}: {said}" for said, names in whose.items()]
+    more = counted(len(lines) - _MOST_GUESSES, "more guess")
+    return (
+        lines if len(lines) <= _MOST_GUESSES else [*lines[:_MOST_GUESSES], f"and {more}: `fedbary check FILE` has them"]
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from fedbary.cli.ui.tables import screen, table
-from fedbary.cli.ui.terminal_text import one_line
+from fedbary.cli.ui.session import one_line
 from fedbary.errors import FedbaryError
+from fedbary.views.page import HEADING, Grid, Line, Page, Part
 from fedbary.wording import counted, headline_percent, listed
 
 if TYPE_CHECKING:
@@ -28,17 +28,14 @@ _MEANING = {
 _LONGEST, _MOST_NAMES = 60, 12
 
 
-def show_file(file: MessageFile) -> None:
+def file_page(file: MessageFile) -> Page:
     """Everything in a file, in words."""
-    console = screen()
-    console.print(_MEANING[file.kind], style="bold")
-    for name, said in facts(file).items():
-        console.print(f"{name}: {one_line(said)}")
+    parts: list[Part] = [Line(_MEANING[file.kind], HEADING)]
+    parts += [f"{name}: {one_line(said)}" for name, said in facts(file).items()]
     scalars = [(name, type(value).__name__, _short(value)) for name, value in file.packed.scalars.items()]
     arrays = [(name, _shape(array), _range(array)) for name, array in file.packed.arrays.items()]
-    if scalars or arrays:
-        console.print(table(("name", "kind", "value"), [*scalars, *arrays]))
-    console.print(f"digest {file.digest}")
+    parts += [Grid(("name", "kind", "value"), [*scalars, *arrays])] if scalars or arrays else []
+    return Page([*parts, f"digest {file.digest}"], for_programs(file))
 
 
 def facts(file: MessageFile) -> dict[str, str]:
@@ -65,7 +62,7 @@ def facts(file: MessageFile) -> dict[str, str]:
 
 
 def for_programs(file: MessageFile) -> dict[str, Any]:
-    """The same for `write_json`, with every number."""
+    """The same with every number."""
     arrays = {
         name: {"shape": list(array.shape), "type": str(array.dtype), "values": array}
         for name, array in file.packed.arrays.items()

@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -30,7 +30,6 @@ import typer
 from typer.core import TyperOption
 
 from fedbary import __version__
-from fedbary.cli.ui.terminal_text import one_line
 from fedbary.errors import SettingsError
 from fedbary.filling import COMMAND, speaking
 from fedbary.satellites import EXTRAS
@@ -46,6 +45,32 @@ _MOMENTS = {
     "run-stopped": "the run has stopped",
 }
 Fact = str | int | float | list[str]
+# Joiners belong to emoji and to Persian or Indic words; every other invisible character could move the cursor,
+# colour the screen or turn the writing direction.
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: object) -> str:
+    """The text without characters that a terminal would act on."""
+    return "".join(c if c.isprintable() or c in _JOINERS else "�" for c in str(text))
+
+
+def one_line(text: str) -> str:
+    """The text as a single visible line."""
+    return visible(" ".join(text.split()))
+
+
+class Interrupted(Exception):  # noqa: N818 - no error: the user wanted it; and typer swallows KeyboardInterrupt
+    """The user stopped the command; the message says what is left of its work."""
+
+
+@contextmanager
+def on_interrupt(sentence: Callable[[], str]) -> Iterator[None]:
+    """Where the work inside is interrupted, say what is left of it, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(sentence()) from None
 
 
 @dataclass
@@ -55,6 +80,7 @@ class Session:
     debug: bool = False
     quiet: bool = False
     verbose: bool = False
+    json: bool = False
     arguments: list[str] = field(default_factory=list)
     configured: dict[str, Any] = field(default_factory=dict)
     _log: TextIO | None = None
@@ -63,7 +89,6 @@ class Session:
 
     @property
     def listens(self) -> bool:
-        """Whether anybody wants to know what happens during a run."""
         return self.verbose or self._log is not None
 
     def keep_log(self, path: Path) -> None:
@@ -76,7 +101,6 @@ class Session:
             raise SettingsError("cli.log-unwritable", file=str(path), why=error.strerror) from error
 
     def begin(self, context: typer.Context) -> None:
-        """Write down which command runs, with which options."""
         if self.quiet and self.verbose:
             raise SettingsError("cli.quiet-and-verbose")
         given = [
@@ -124,7 +148,6 @@ class Session:
         self.note("event", **{name: fact for name, fact in facts.items() if fact not in ("", 0)})
 
     def end(self, code: int, error: BaseException | None = None) -> None:
-        """Write down how it ended, and close the log."""
         facts: dict[str, Fact] = {"code": code, "seconds": round(self.elapsed(), 3)}
         if error is not None:
             facts |= {"error": type(error).__name__, "raised_at": _place(error)}
@@ -141,7 +164,6 @@ class Session:
         return " ".join([program(), *map(quote, arguments)])
 
     def elapsed(self) -> float:
-        """Seconds since the program has started."""
         return time.perf_counter() - self._started
 
 

@@ -1,0 +1,146 @@
+"""A terminal: pages as it shows them, and data as text that it shows and never obeys."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedbary.cli.ui.session import session, visible
+from fedbary.views.page import Cell, Files, Grid, Items, Line, Page, Part, words_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+_OFF = "FEDBARY_NO_BROWSER"
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def screen() -> Console:
+    """Standard output, with every way of reading data as instructions turned off; silent where --quiet was given."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False, quiet=session().quiet)
+
+
+def show(*parts: Part) -> None:
+    """Print parts of a page, unless programs are to read it in the end."""
+    if session().json:
+        return
+    console = screen()
+    for part in parts:
+        whole = isinstance(part, Line) and part.whole
+        console.print(rendered(part), soft_wrap=whole)
+
+
+def finish(page: Page) -> None:
+    """Show a page as it was asked for, and end as it says."""
+    import typer
+
+    programs = session().json
+    if not programs:
+        show(*page.parts)
+    elif page.data is not None:
+        sys.stdout.write(page.json())
+    if page.refusal is not None and not (programs and page.code):
+        raise page.refusal
+    if page.code:
+        raise typer.Exit(page.code)
+
+
+def rendered(part: Part) -> RenderableType:
+    """A part as rich prints it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    match part:
+        case Items():
+            return _columns([(Text("•", style=_look(line)), _text(words_of(line))) for line in part.lines], gap=1)
+        case Grid():
+            return _grid(part)
+        case Files():
+            rows = [(Text(f"  {what.replace('_', ' ')}"), _text(place)) for what, place in part.places.items()]
+            return _columns(rows, gap=2)
+    text = _text(words_of(part), _look(part))
+    return Padding(text, (0, 0, 0, part.indent)) if isinstance(part, Line) and part.indent else text
+
+
+def share_bar(share: float, widest: float, width: int) -> str:
+    """A bar of block characters, as exact as an eighth of a column.
+
+    Examples
+    --------
+    >>> share_bar(0.5, 1.0, width=3)
+    '█▌'
+    """
+    eighths = round(8 * width * share / widest)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def open_file(path: Path) -> bool:
+    """Open a file in the browser of this machine; returns whether one was started.
+
+    Where none can be, it says on standard error where the file is, and the command goes on. ``FEDBARY_NO_BROWSER=1``
+    keeps every command from opening anything, for scripts and tests.
+    """
+    if os.environ.get(_OFF) == "1":
+        return False
+    if has_screen():
+        import webbrowser
+
+        try:
+            if webbrowser.open(path.resolve().as_uri()):
+                return True
+        except (webbrowser.Error, OSError):
+            pass
+    print(f"no browser could be opened: the report is {visible(path.resolve())}", file=sys.stderr)
+    return False
+
+
+def has_screen() -> bool:
+    """Whether a window can be opened; without a screen Python would choose a browser that takes over the terminal."""
+    if sys.platform in ("darwin", "win32") or os.environ.get("BROWSER"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))
+
+
+def _text(words: object, look: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(visible(words), style=look)
+
+
+def _look(part: Part | Cell) -> str:
+    return part.look if isinstance(part, Line | Cell) else ""
+
+
+def _columns(rows: Sequence[tuple[Text, Text]], gap: int) -> RenderableType:
+    """Two columns, the second with a hanging indent."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, gap))
+    grid.add_column(width=1 if gap == 1 else None)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _grid(grid: Grid) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=grid.more or None, caption_justify="left"
+    )
+    for name in grid.columns:
+        right = name in grid.numeric
+        title = Text("\n".join(map(visible, name.split("\n"))))
+        table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for row in grid.rows:
+        table.add_row(*(_text(words_of(cell), cell.look if isinstance(cell, Cell) else "") for cell in row))
+    return table
