@@ -22,7 +22,7 @@ def pick(rng: np.random.Generator, options: Any) -> Any:
     return options[int(rng.integers(len(options)))]
 
 
-def damaged_value(rng: np.random.Generator, value: Any) -> Any:  # noqa: PLR0911 - one line for each kind
+def damaged_value(rng: np.random.Generator, value: Any) -> Any:
     """Something else in the place of a value: of its kind, or of any."""
     if rng.random() < 0.4:
         return pick(rng, WEIRD)
@@ -66,7 +66,7 @@ def damaged_mapping(rng: np.random.Generator, content: Mapping[str, Any]) -> dic
     return found
 
 
-def damaged_array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:  # noqa: PLR0911 - one line for each way
+def damaged_array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
     """Another array: entries, shape or type."""
     act = int(rng.integers(12))
     with np.errstate(all="ignore"):

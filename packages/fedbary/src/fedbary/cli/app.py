@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _explain(error: BaseException, session: Session) -> int:  # noqa: PLR0911 - one per kind of ending
+def _explain(error: BaseException, session: Session) -> int:
     """What a user is told of an error, in one sentence, and the exit code that it means."""
     if session.debug and not isinstance(error, Interrupted | SystemExit) and _parser_words(error) is None:
         traceback.print_exception(error)

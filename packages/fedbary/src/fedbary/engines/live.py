@@ -140,22 +140,34 @@ def after(run: RunState, entry: Logged) -> RunState:
     if run.standing == "finished":
         run = RunState()  # another run goes on in the same file
     run = replace(run, standing="running", last=entry.time, started=entry.time if run.started is None else run.started)
-    step = _STEPS.get(event.kind)
-    return run if step is None else step(run, event)
-
-
-def _joined(run: RunState, event: Event) -> RunState:
-    more = f" ({event.detail})" if event.detail else ""
-    phase = f"{event.done} of {event.total} nodes have joined{more}"
-    return replace(run, joined=event.done, wanted=event.total, phase=phase)
-
-
-def _busy(run: RunState, event: Event) -> RunState:
-    return replace(run, phase=event.detail)
-
-
-def _started(run: RunState, event: Event) -> RunState:
-    return replace(run, total=event.total, phase="the run has started")
+    match event.kind:
+        case "nodes-joined":
+            more = f" ({event.detail})" if event.detail else ""
+            phase = f"{event.done} of {event.total} nodes have joined{more}"
+            return replace(run, joined=event.done, wanted=event.total, phase=phase)
+        case "server-busy":
+            return replace(run, phase=event.detail)
+        case "run-started":
+            return replace(run, total=event.total, phase="the run has started")
+        case "round-started":
+            return _asked(run, event)
+        case "client-replied":
+            return _with_client(run, event, state="answered", reason="")
+        case "client-failed":
+            return _with_client(run, event, state="failed", reason=event.detail or "no reason was given")
+        case "round-finished":
+            return replace(run, answered=event.total, asked=event.total)
+        case "distances":
+            clients = {name: replace(client, distance=event.values.get(name)) for name, client in run.clients.items()}
+            for name, distance in event.values.items():
+                if name not in clients and len(clients) < _MOST_CLIENTS:
+                    clients[name] = ClientState(distance=distance)
+            return replace(run, clients=clients)
+        case "run-finished":
+            return replace(run, standing="finished", phase="finished")
+        case "run-stopped":
+            return replace(run, standing="stopped", phase=f"stopped: {event.detail or 'no reason was given'}")
+    return run
 
 
 def _asked(run: RunState, event: Event) -> RunState:
@@ -176,14 +188,6 @@ def _asked(run: RunState, event: Event) -> RunState:
     )
 
 
-def _answered(run: RunState, event: Event) -> RunState:
-    return _with_client(run, event, state="answered", reason="")
-
-
-def _failed(run: RunState, event: Event) -> RunState:
-    return _with_client(run, event, state="failed", reason=event.detail or "no reason was given")
-
-
 def _with_client(run: RunState, event: Event, **news: Any) -> RunState:
     """The run with news of one client; an event of the server's own about it counts no answer."""
     if event.asked:
@@ -192,40 +196,6 @@ def _with_client(run: RunState, event: Event, **news: Any) -> RunState:
         return run
     client = replace(run.clients.get(event.client, ClientState()), **news)
     return replace(run, clients={**run.clients, event.client: client})
-
-
-def _all_answered(run: RunState, event: Event) -> RunState:
-    return replace(run, answered=event.total, asked=event.total)
-
-
-def _distances(run: RunState, event: Event) -> RunState:
-    clients = {name: replace(client, distance=event.values.get(name)) for name, client in run.clients.items()}
-    for name, distance in event.values.items():
-        if name not in clients and len(clients) < _MOST_CLIENTS:
-            clients[name] = ClientState(distance=distance)
-    return replace(run, clients=clients)
-
-
-def _finished(run: RunState, event: Event) -> RunState:  # noqa: ARG001 - one signature for all
-    return replace(run, standing="finished", phase="finished")
-
-
-def _stopped(run: RunState, event: Event) -> RunState:
-    return replace(run, standing="stopped", phase=f"stopped: {event.detail or 'no reason was given'}")
-
-
-_STEPS = {
-    "nodes-joined": _joined,
-    "server-busy": _busy,
-    "run-started": _started,
-    "round-started": _asked,
-    "client-replied": _answered,
-    "client-failed": _failed,
-    "round-finished": _all_answered,
-    "distances": _distances,
-    "run-finished": _finished,
-    "run-stopped": _stopped,
-}
 
 
 _CHUNK = 1 << 16
