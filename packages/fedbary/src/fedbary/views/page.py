@@ -106,7 +106,7 @@ class Page:
         return render("page.html", {"title": title, "body": body}, package="fedbary.views.report")
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911 - one per type
+def plain(value: Any) -> Any:
     """The value in JSON's own types: frames as lists of records, arrays as lists, NaN and infinity as null.
 
     A note is its code, its facts, and its sentence for people.
