@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from fedbary.columns.arrays import Array
 from fedbary.data import datasets
-from fedbary.data.columns import Array
 from fedbary.data.datasets import Dataset
 from fedbary.data.table import Table
 from fedbary_lab import downloads

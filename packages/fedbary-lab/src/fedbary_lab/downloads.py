@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fedbary.columns.arrays import Array
 from fedbary.data.atomic import write_atomically
-from fedbary.data.columns import Array
 from fedbary.data.encoders.cache import cache_folder
 from fedbary.errors import DataError, DatasetUnavailable
 from fedbary.notes import Note

@@ -8,19 +8,20 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
-from fedbary.data.agreed import Difference, agreed_reading, differences
+from fedbary.columns import BY_NAME, Boolean, Category, Date, Dropped, Identifier, Image, Number, Ordered, Text, Vector
 from fedbary.data.alike import read_alike
-from fedbary.data.reading import KINDS, ColumnReading, Reading
+from fedbary.data.reading import Difference, Reading, agreed_reading, differences
 from fedbary.errors import DataError
 
-NUMBER, CATEGORY, DATE = (ColumnReading(kind) for kind in ("number", "category", "date"))
-SIZES = ColumnReading("ordered", levels=("S", "M", "L"))
-columns = st.builds(
-    ColumnReading,
-    st.sampled_from(KINDS),
-    st.lists(st.text("SML<=1", max_size=3), max_size=3).map(tuple),
-    st.sampled_from(["", "hashing", "pixels"]),
-    st.sampled_from(["", "ab12", "cd34"]),
+NUMBER, CATEGORY, DATE = Number(), Category(), Date()
+SIZES = Ordered(levels=("S", "M", "L"))
+encoders, digests = st.sampled_from(["", "hashing", "pixels"]), st.sampled_from(["", "ab12", "cd34"])
+columns = st.one_of(
+    st.sampled_from([NUMBER, CATEGORY, DATE, Boolean(), Identifier(), Dropped(), Number(","), Date("dmy")]),
+    st.builds(Ordered, st.lists(st.text("SML<=1", max_size=3), max_size=3).map(tuple)),
+    st.builds(Text, encoders, digests),
+    st.builds(Image, encoders, digests),
+    st.builds(Vector, st.integers(0, 3)),
 )
 readings = st.dictionaries(st.sampled_from("abcd"), columns, max_size=4).map(Reading)
 
@@ -31,11 +32,11 @@ readings = st.dictionaries(st.sampled_from("abcd"), columns, max_size=4).map(Rea
         (CATEGORY, NUMBER, ("categories", "zip")),
         (NUMBER, CATEGORY, ("categories", "zip")),
         (NUMBER, DATE, ("dates", "zip")),
-        (ColumnReading("identifier"), NUMBER, ("numeric", "zip")),
+        (Identifier(), NUMBER, ("numeric", "zip")),
         (NUMBER, SIZES, ("ordered", "zip=S<M<L")),
-        (ColumnReading("text", encoder="hashing"), ColumnReading("text", encoder="words:a"), ("encoder", "words:a")),
-        (ColumnReading("text", (), "hashing", "ab"), ColumnReading("text", (), "hashing", "cd"), (None, None)),
-        (ColumnReading("vector"), ColumnReading("image", encoder="pixels"), ("encoder", "pixels")),
+        (Text(encoder="hashing"), Text(encoder="words:a"), ("encoder", "words:a")),
+        (Text("hashing", "ab"), Text("hashing", "cd"), (None, None)),
+        (Vector(), Image(encoder="pixels"), ("encoder", "pixels")),
     ],
 )
 def test_a_difference_names_the_option_that_ends_it(own, agreed, option):
@@ -45,10 +46,10 @@ def test_a_difference_names_the_option_that_ends_it(own, agreed, option):
 
 
 def test_booleans_and_numbers_mean_the_same():
-    assert not differences(Reading({"paid": NUMBER}), Reading({"paid": ColumnReading("boolean")}))
-    assert agreed_reading([Reading({"paid": NUMBER}), Reading({"paid": ColumnReading("boolean")})])["paid"] in (
+    assert not differences(Reading({"paid": NUMBER}), Reading({"paid": Boolean()}))
+    assert agreed_reading([Reading({"paid": NUMBER}), Reading({"paid": Boolean()})])["paid"] in (
         NUMBER,
-        ColumnReading("boolean"),
+        Boolean(),
     )
 
 
@@ -82,7 +83,7 @@ def reader(cells, guess, calls=None):
             values = [str(cell) if kind == "category" else float(cell) for cell in cells]
         except ValueError as error:
             raise DataError("data.no-rows") from error
-        return fb.Table({"bed": values}, ["a"] * len(cells), reading=Reading({"bed": ColumnReading(kind)}))
+        return fb.Table({"bed": values}, ["a"] * len(cells), reading=Reading({"bed": BY_NAME[kind]()}))
 
     return read
 

@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.columns import Boolean, Category, Date, Number, Ordered, Text, Vector
+from fedbary.columns.category import category_name
 from fedbary.data.any_cells import read_any_cells
-from fedbary.data.categories import category_name
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
 KINDS = {
-    "number": ColumnReading("number"),
-    "german": ColumnReading("number", decimal=","),
-    "boolean": ColumnReading("boolean"),
-    "category": ColumnReading("category"),
-    "ordered": ColumnReading("ordered", levels=("S", "M", "L", "1")),
-    "date": ColumnReading("date"),
-    "american": ColumnReading("date", order="mdy"),
-    "text": ColumnReading("text", encoder="hashing:16"),
+    "number": Number(),
+    "german": Number(decimal=","),
+    "boolean": Boolean(),
+    "category": Category(),
+    "ordered": Ordered(levels=("S", "M", "L", "1")),
+    "date": Date(),
+    "american": Date(order="mdy"),
+    "text": Text(encoder="hashing:16"),
 }
 READING = Reading(KINDS)
 FOLDER = Path(tempfile.mkdtemp())
@@ -104,7 +105,7 @@ def test_a_row_reads_as_it_reads_alone(rows):
 @given(kind=st.sampled_from(sorted(KINDS)), cells=st.lists(CELLS, min_size=1, max_size=5))
 def test_what_the_strict_reading_accepts_both_read_alike(kind, cells):
     path = written([{"c": cell, "x": "0.5"} for cell in cells])
-    agreed = Reading({"c": KINDS[kind], "x": ColumnReading("number")})
+    agreed = Reading({"c": KINDS[kind], "x": Number()})
     try:
         strict = fb.read(path, "label", reading=agreed)
     except DataError:
@@ -135,7 +136,7 @@ def test_one_label_changes_no_other(labels, other):
     found = []
     for last in (labels[-1], other):
         path = written([{"x": "1", "label": label} for label in [*labels[:-1], last]])
-        table = read_any_cells(path, "label", reading=Reading({"x": ColumnReading("number")}))
+        table = read_any_cells(path, "label", reading=Reading({"x": Number()}))
         found.append([category_name(label) for label in table.labels.tolist()[:-1]])
     assert found[0] == found[1]
 
@@ -143,7 +144,7 @@ def test_one_label_changes_no_other(labels, other):
 def test_vectors_have_the_agreed_width(tmp_path):
     path = tmp_path / "mine.parquet"
     pd.DataFrame({"e": [[1.0, 2.0], [3.0], None], "label": list("aba")}).to_parquet(path)
-    table = read_any_cells(path, "label", reading=Reading({"e": ColumnReading("vector", width=2)}))
+    table = read_any_cells(path, "label", reading=Reading({"e": Vector(width=2)}))
     np.testing.assert_array_equal(table.columns["e"], [[1, 2], [np.nan, np.nan], [np.nan, np.nan]])
 
 
@@ -160,14 +161,14 @@ def test_options_say_how_the_owner_writes(tmp_path):
 @pytest.mark.parametrize("label", ["", "?", "x"])
 def test_a_missing_label_is_a_class_that_nobody_has(label):
     table = any_table([{"number": "1", "label": "a"}, {"number": "2", "label": label}],
-                      reading=Reading({"number": ColumnReading("number")}))  # fmt: skip
+                      reading=Reading({"number": Number()}))  # fmt: skip
     assert table.labels.tolist() == ["a", label or "(missing)"]
 
 
 def test_a_reading_of_another_party_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr("fedbary.data.encoders.MOST_NUMBERS", 1000)
     rows = [{"a": "1", "b": "2"}] * 5
-    wide = {"a": ColumnReading("vector", width=190), "b": ColumnReading("text", encoder="hashing:16")}
+    wide = {"a": Vector(width=190), "b": Text(encoder="hashing:16")}
     with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
         any_table(rows, reading=Reading(wide))
     assert len(any_table(rows, reading=Reading({"a": wide["a"]}))) == 5
@@ -184,6 +185,6 @@ def test_a_library_that_stumbles_over_one_text_loses_that_text_alone(monkeypatch
         return encode(batch, width)
 
     monkeypatch.setattr(encoder, "_hashed", stumbling)
-    text = Reading({"text": ColumnReading("text", encoder="hashing:16")})
+    text = Reading({"text": Text(encoder="hashing:16")})
     table = any_table([{"text": one} for one in ("dry cough", "an odd one", "fever and cough")], reading=text)
     assert np.isnan(table.columns["text"]).any(axis=1).tolist() == [False, True, False]

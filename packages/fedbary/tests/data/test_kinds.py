@@ -8,7 +8,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.columns import BY_NAME, Number, Vector
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError, SettingsError
 
 ROWS = 30
@@ -118,7 +119,7 @@ def test_options_win_over_rules_and_over_what_was_agreed():
     assert read(np.arange(ROWS) + 1, numeric=("c",)).reading["c"].kind == "number"
     assert read([20200131, 20200201], rows=2, dates=("c",)).columns["c"].tolist() == [18292, 18293]
     frame = pd.DataFrame({"zip": zips, "label": 0})
-    agreed = Reading({"zip": ColumnReading("number")})
+    agreed = Reading({"zip": Number()})
     table = fb.Table.from_frame(frame, options=fb.ReadOptions(categories=("zip",)), reading=agreed)
     assert table.reading["zip"].kind == "category"
 
@@ -150,7 +151,7 @@ def test_options_may_name_the_label_and_the_id():
 )
 def test_a_column_that_does_not_fit_what_was_agreed_is_left_out_and_refused_alone(column, kind, example):
     frame = pd.DataFrame({"c": column, "label": 0})
-    agreed = Reading({"c": ColumnReading(kind, width=2 * (kind == "vector"))})
+    agreed = Reading({"c": Vector(2) if kind == "vector" else BY_NAME[kind]()})
     with pytest.raises(DataError, check=coded("data.cell-does-not-fit")) as caught:
         fb.Table.from_frame(frame, reading=agreed)
     assert caught.value.private["example"] == example
@@ -162,7 +163,7 @@ def test_a_column_that_does_not_fit_what_was_agreed_is_left_out_and_refused_alon
 
 def test_few_cells_that_cannot_be_read_are_missing_and_counted():
     cells = ["old" if row in (3, 7) else f"{row}.5" for row in range(ROWS)]
-    guessed, agreed = read(cells), read(cells, reading=Reading({"c": ColumnReading("number")}))
+    guessed, agreed = read(cells), read(cells, reading=Reading({"c": Number()}))
     for table in (guessed, agreed):
         assert np.flatnonzero(np.isnan(table.columns["c"])).tolist() == [3, 7]
         (note,) = [note for note in table.notes if note.code == "data.cells-unread"]
@@ -172,7 +173,7 @@ def test_few_cells_that_cannot_be_read_are_missing_and_counted():
 def test_agreed_kinds_are_read_from_whatever_type_a_column_has():
     frame = pd.DataFrame({"paid": [0, 1, 1], "zip": [1.0, 2.5, None], "dose": ["1,5", "2", "?"], "label": 0})
     kinds = {"paid": "boolean", "zip": "category", "dose": "number"}
-    table = fb.Table.from_frame(frame, reading=Reading({name: ColumnReading(kind) for name, kind in kinds.items()}))
+    table = fb.Table.from_frame(frame, reading=Reading({name: BY_NAME[kind]() for name, kind in kinds.items()}))
     assert table.columns["paid"].tolist() == [False, True, True]
     assert table.columns["zip"].tolist() == ["1", "2.5", None]
     np.testing.assert_array_equal(table.columns["dose"], [1.5, 2, np.nan])

@@ -18,22 +18,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
+from fedbary.columns import Boolean, Category, Date, Number, Ordered, Text, Vector
+from fedbary.columns.category import category_name
 from fedbary.data.any_cells import read_any_cells
-from fedbary.data.categories import category_name
 from fedbary.data.objects import private_table
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.space.encode import public_codes, public_points, row_points
 
 LARGE = 2**53 + 1  # as a float it is another number
 READING = Reading(
     {
-        "number": ColumnReading("number"),
-        "boolean": ColumnReading("boolean"),
-        "category": ColumnReading("category"),
-        "ordered": ColumnReading("ordered", levels=("1", "2", "007", str(LARGE))),
-        "date": ColumnReading("date"),
-        "vector": ColumnReading("vector", width=2),
-        "text": ColumnReading("text", encoder="hashing:16"),
+        "number": Number(),
+        "boolean": Boolean(),
+        "category": Category(),
+        "ordered": Ordered(levels=("1", "2", "007", str(LARGE))),
+        "date": Date(),
+        "vector": Vector(width=2),
+        "text": Text(encoder="hashing:16"),
     }
 )
 COLUMNS = (*READING, "id", "label")
@@ -232,7 +233,7 @@ def test_json(found):
 def test_one_line_of_json_is_one_row(tmp_path, cell):
     path = tmp_path / "mine.jsonl"
     path.write_text(f'{{"number": 1, "label": "a"}}\n{{"number": {cell}, "label": "b"}}\n')
-    table = read_any_cells(path, "label", reading=Reading({"number": ColumnReading("number")}))
+    table = read_any_cells(path, "label", reading=Reading({"number": Number()}))
     np.testing.assert_array_equal(table.columns["number"], [1, np.nan])
 
 
@@ -275,7 +276,7 @@ def test_whole_numbers_keep_their_digits_beside_a_missing_one(tmp_path, dtype):
 @pytest.mark.parametrize("other", [("1,5", "13/04/2020", 2), ("7", "2020-01-01", None), (None, "", "c")])
 @pytest.mark.parametrize("labels", [list, np.array, pd.Series], ids=["list", "array", "series"])
 def test_a_frame_and_its_labels(other, labels):
-    reading = Reading({"dose": ColumnReading("number"), "day": ColumnReading("date")})
+    reading = Reading({"dose": Number(), "day": Date()})
     dose, day, label = other
     X = pd.DataFrame({"dose": ["1,234", "2", dose], "day": ["03/04/2020", "2020-04-03", day]}, index=[3, 4, 3])
     table = private_table((X, labels([1, 2, label])), label="ill", options=None, reading=reading)
@@ -288,7 +289,7 @@ def test_bytes_that_are_no_text_in_the_owner_s_encoding_are_one_cell(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_bytes(b"number,label\n1,a\n\xff,b\n")
     options = fb.ReadOptions(encoding="utf-8")
-    table = read_any_cells(path, "label", options=options, reading=Reading({"number": ColumnReading("number")}))
+    table = read_any_cells(path, "label", options=options, reading=Reading({"number": Number()}))
     np.testing.assert_array_equal(table.columns["number"], [1, np.nan])
 
 
@@ -298,5 +299,5 @@ def test_a_remark_beside_a_sheet_s_table_is_no_reason_to_refuse_it(tmp_path):
     for row in (["number", "label"], [1, "a"], [2, "b", None, "check this one"]):
         book.active.append(row)
     book.save(tmp_path / "mine.xlsx")
-    table = read_any_cells(tmp_path / "mine.xlsx", "label", reading=Reading({"number": ColumnReading("number")}))
+    table = read_any_cells(tmp_path / "mine.xlsx", "label", reading=Reading({"number": Number()}))
     assert table.columns["number"].tolist() == [1, 2]

@@ -15,21 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedbary as fb
+from fedbary.columns import Boolean, Category, Date, Image, Number, Ordered, Text, Vector
+from fedbary.columns.category import category_name
 from fedbary.data.any_cells import read_any_cells
-from fedbary.data.categories import category_name
 from fedbary.data.objects import private_table
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.space.row_identity import content_digest
 
 KINDS = {
-    "number": ColumnReading("number"),
-    "boolean": ColumnReading("boolean"),
-    "category": ColumnReading("category"),
-    "ordered": ColumnReading("ordered", levels=("1", "2")),
-    "date": ColumnReading("date"),
-    "vector": ColumnReading("vector", width=2),
-    "text": ColumnReading("text", encoder="hashing:8"),
-    "image": ColumnReading("image", encoder="pixels:2x2x1"),
+    "number": Number(),
+    "boolean": Boolean(),
+    "category": Category(),
+    "ordered": Ordered(levels=("1", "2")),
+    "date": Date(),
+    "vector": Vector(width=2),
+    "text": Text(encoder="hashing:8"),
+    "image": Image(encoder="pixels:2x2x1"),
 }
 DAY, FAR = 86_400_000, 3_000_000
 INTEGERS = {
@@ -88,7 +89,7 @@ def require_same(found):
 def read_as(kind, read):
     """The rows of a column by each kind, or as the label."""
     if kind == "label":
-        return read("c", Reading({"z": ColumnReading("number")}))
+        return read("c", Reading({"z": Number()}))
     return read("label", Reading({"c": KINDS[kind]}))
 
 
@@ -121,7 +122,7 @@ def test_cells_of_every_type_of_arrow(tmp_path, kind, file):
                     return private_table(table, label=label, options=None, reading=reading)
                 return read_any_cells(tmp_path / f"x.{file}", label, reading=reading)
 
-            asked = Reading({"z": ColumnReading("number")})
+            asked = Reading({"z": Number()})
             made = read("label", asked) if kind == "unasked" else read_as(kind, read)
             found.append(others_of(made, len(array) - 1))
         assert found or file == "polars", arrow
@@ -172,7 +173,7 @@ def test_objects_in_a_frame(kind, dtype):
         def read(label, reading, frame=frame):
             return private_table(frame, label=label, options=None, reading=reading)
 
-        asked = Reading({"z": ColumnReading("number")})
+        asked = Reading({"z": Number()})
         made = read("label", asked) if kind == "unasked" else read_as(kind, read)
         found.append(others_of(made, len(frame) - 1))
     assert len(found) > 5
@@ -241,6 +242,6 @@ def test_the_first_record_decides_nothing(tmp_path, first):
     """Lines of JSON: a record of any bytes is a row of missing cells."""
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join([first, '{"age": 31, "label": "a"}', '{"age": 45, "label": "b"}']), encoding="utf-8")
-    table = read_any_cells(file, "label", reading=Reading({"age": ColumnReading("number")}))
+    table = read_any_cells(file, "label", reading=Reading({"age": Number()}))
     assert table.columns["age"][1:].tolist() == [31.0, 45.0]
     assert len(table) == 3

@@ -6,13 +6,14 @@ import pytest
 
 import fedbary as fb
 from codes import coded
+from fedbary.columns import Number
 from fedbary.data.any_cells import read_any_cells
 from fedbary.data.changed import changed
 from fedbary.data.corruptions import duplicate_rows
 from fedbary.data.files import read, read_clients
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import REPEATS, person_codes
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.data.table import concat
 from fedbary.errors import DataError
 
@@ -22,7 +23,7 @@ FRAME = pd.DataFrame(
     {"patient": PATIENTS, "age": [31.5, 45, 52, 60, 28, 33, 41, 39], "label": ["ill", "well"] * 4},
 )
 BY_PATIENT = ReadOptions(person="patient")
-AGE = Reading({"age": ColumnReading("number")})
+AGE = Reading({"age": Number()})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather", "jsonl", "xlsx"])

@@ -12,8 +12,9 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
+from fedbary.columns import Boolean, Category
 from fedbary.data import stored, stored_reading
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.data.stored import StoredTable
 from fedbary.data.stored_columns import StoredColumns
 from fedbary.errors import DataError, FedbaryError
@@ -194,10 +195,10 @@ def test_options_and_an_agreement_say_what_they_say_in_memory(tmp_path):
     asked = fb.ReadOptions(
         drop=("jobs",), categories=("beds with gaps",), dates=("dates as text=dmy",), numeric=("patient id",)
     )
-    agreed = Reading({"beds": ColumnReading("boolean"), "floats": ColumnReading("category")})
+    agreed = Reading({"beds": Boolean(), "floats": Category()})
 
     same(*both(path, options=asked))
-    same(*both(path, options=asked, reading=Reading({"floats": ColumnReading("category")})))
+    same(*both(path, options=asked, reading=Reading({"floats": Category()})))
     with pytest.raises(DataError, check=coded("data.cell-does-not-fit")):
         list(
             fb.read(

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from codes import coded
+from fedbary.columns.arrays import kind_of
 from fedbary.data import Table, as_table, concat
-from fedbary.data.columns import kind_of
 from fedbary.errors import DataError
 
 

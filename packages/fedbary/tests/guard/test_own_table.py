@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
+from fedbary.columns import Category, Number
 from fedbary.data import any_cells, files
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.engines.files.owner import card_question
 from fedbary.guard.node import Asked, Envelope, answer, asked_reading
 from fedbary.guard.node_config import NodeConfig
@@ -18,7 +19,7 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Message, Reply
 from fedbary.valuation.rows import RowRules
 
-READING = Reading({"age": ColumnReading("number"), "paid": ColumnReading("number")})
+READING = Reading({"age": Number(), "paid": Number()})
 
 
 def rows(count, seed):
@@ -111,7 +112,7 @@ def test_with_epsilon_a_file_of_other_columns_is_refused_by_their_names(ask, tmp
 
 
 def test_columns_of_which_nobody_said_how_they_are_read_are_read_as_what_they_are_in_the_schema():
-    table = reference().replace(reading=Reading({"age": ColumnReading("number")}))
+    table = reference().replace(reading=Reading({"age": Number()}))
     table = table.replace(columns={**table.columns, "city": np.array(["Oslo"] * 120, dtype=object)})
     schema = fb.fit_schema(table)
     kinds = {name: column.kind for name, column in schema.whole_reading.items()}
@@ -129,7 +130,7 @@ def test_rows_that_were_described_by_guesses_are_read_as_nothing_else_later(ask,
     assert isinstance(ask(asked_first, asked, session), Reply)
     chosen = reference().replace(
         columns={**reference().columns, "paid": np.array(["0", "1", "2"] * 40, dtype=object)},
-        reading=replace(READING, of={**READING, "paid": ColumnReading("category")}),
+        reading=replace(READING, of={**READING, "paid": Category()}),
     )
     schema = replace(fb.fit_schema(chosen, fb.Space(labels="onehot")), shared_mark=False)
     found = ask(Message("moments", 0, {"schema": schema.to_json()}), asked, session, step=2)

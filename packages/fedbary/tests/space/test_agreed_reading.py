@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.columns import BY_NAME, Category, Date, Identifier, Image, Number, Ordered, Text, Vector
+from fedbary.data.reading import Reading
 from fedbary.errors import ProtocolError, SchemaError
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import exact_card
@@ -26,7 +27,7 @@ def table(zip_code="number", *, reading=True, extra=(), **kinds):
     """Forty rows whose columns are of the kinds that they were read as."""
     texts = np.array([str(int(day) % 4) for day in DAYS], dtype=object)
     columns = {"age": DAYS, "zip": texts if zip_code == "category" else DAYS % 4, **dict(extra)}
-    read = {"age": ColumnReading("number"), "zip": ColumnReading(zip_code)} | kinds
+    read = {"age": Number(), "zip": BY_NAME[zip_code]()} | kinds
     return fb.Table(columns, ["ill", "well"] * 20, reading=Reading(read) if reading else Reading())
 
 
@@ -36,10 +37,10 @@ def described(**tables):
 
 def test_a_schema_says_how_columns_are_read_and_its_fingerprint_depends_on_it():
     schema = fb.fit_schema(table())
-    assert schema.reading == Reading({"age": ColumnReading("number"), "zip": ColumnReading("number")})
+    assert schema.reading == Reading({"age": Number(), "zip": Number()})
     again = fb.Schema.from_json(schema.to_json())
     assert (again.reading, again.fingerprint) == (schema.reading, schema.fingerprint)
-    levels = ColumnReading("ordered", levels=("S", "M"))
+    levels = Ordered(levels=("S", "M"))
     other = replace(schema, reading=Reading({**schema.reading, "zip": levels}))
     assert other.fingerprint != schema.fingerprint
     backwards = replace(schema, reading=Reading(dict(reversed(list(schema.reading.items())))))
@@ -47,23 +48,23 @@ def test_a_schema_says_how_columns_are_read_and_its_fingerprint_depends_on_it():
 
 
 def test_only_columns_that_are_still_as_they_were_read_are_stated():
-    identifier, gone = ColumnReading("identifier"), ColumnReading("number")
+    identifier, gone = Identifier(), Number()
     assert list(stated_reading(table(id=identifier, gone=gone))) == ["age", "zip"]
     changed = table().replace(columns={**table().columns, "zip": table("category").columns["zip"]})
     assert list(stated_reading(changed)) == ["age"]
-    assert list(stated_reading(table(age=ColumnReading("date")))) == ["zip"]
-    dated = table(extra={"age (month)": CIRCLE, "age (weekday)": CIRCLE}.items(), age=ColumnReading("date"))
+    assert list(stated_reading(table(age=Date()))) == ["zip"]
+    dated = table(extra={"age (month)": CIRCLE, "age (weekday)": CIRCLE}.items(), age=Date())
     assert stated_reading(dated)["age"].kind == "date"
 
 
 @pytest.mark.parametrize(
     "reading",
     [
-        {"zip": ColumnReading("category")},
-        {"zip": ColumnReading("identifier")},
-        {"age": ColumnReading("date")},
-        {"no such column": ColumnReading("number")},
-        {"zip": ColumnReading("text", encoder="hashing")},
+        {"zip": Category()},
+        {"zip": Identifier()},
+        {"age": Date()},
+        {"no such column": Number()},
+        {"zip": Text(encoder="hashing")},
     ],
 )
 def test_a_reading_that_makes_other_columns_is_refused_wherever_it_comes_from(reading):
@@ -127,7 +128,7 @@ def test_who_has_another_table_is_refused_and_takes_no_column_from_the_others():
 def test_who_is_refused_has_no_say_in_how_columns_are_read():
     blocks = {name: fb.Table({"x": CIRCLE}, ["ill", "well"] * 20) for name in "abc"}
     texts = np.array(["left", "right"] * 20, dtype=object)
-    odd = fb.Table({"x": texts}, ["ill", "well"] * 20, reading=Reading({"x": ColumnReading("category")}))
+    odd = fb.Table({"x": texts}, ["ill", "well"] * 20, reading=Reading({"x": Category()}))
     schema, out = agree(described(**blocks, odd=odd), fb.Space())
     assert (list(out), schema.reading) == (["odd"], Reading())
     assert fb.Schema.from_json(schema.to_json()).fingerprint == schema.fingerprint
@@ -144,7 +145,7 @@ def test_clients_that_lack_different_columns_cannot_take_all_of_them():
 
 
 def test_a_date_is_left_out_with_its_month_and_weekday():
-    dated = table(extra={"age (month)": CIRCLE, "age (weekday)": CIRCLE}.items(), age=ColumnReading("date"))
+    dated = table(extra={"age (month)": CIRCLE, "age (weekday)": CIRCLE}.items(), age=Date())
     schema, out = agree(described(a=dated, b=dated, c=table()), fb.Space())
     assert (out, [column.name for column in schema.columns]) == ({}, ["zip"])
     assert [note.facts["column"] for note in schema.notes] == ["age"]
@@ -152,13 +153,13 @@ def test_a_date_is_left_out_with_its_month_and_weekday():
 
 def test_the_same_columns_may_mean_something_else():
     """Numbers of levels are numbers, and texts by another encoder vectors: only what was read tells."""
-    sizes = ColumnReading("ordered", levels=("S", "M", "L", "XL"))
-    other = ColumnReading("ordered", levels=("XL", "L", "M", "S"))
+    sizes = Ordered(levels=("S", "M", "L", "XL"))
+    other = Ordered(levels=("XL", "L", "M", "S"))
     found = described(a=table(zip=sizes), b=table(zip=sizes), c=table(zip=other), d=table())
     schema, out = agree(found, fb.Space())
     assert (out, [note.facts["otherwise"] for note in schema.notes]) == ({}, [("c", "d")])
     block = {"note": CIRCLE}.items()
-    notes = [ColumnReading("text", (), "hashing:2", digest) for digest in ("ab12", "ab12", "cd34")]
+    notes = [Text("hashing:2", digest) for digest in ("ab12", "ab12", "cd34")]
     texts = described(**{name: table(extra=block, note=note) for name, note in zip("abc", notes, strict=True)})
     schema, out = agree(texts, fb.Space())
     (note,) = schema.notes
@@ -191,9 +192,7 @@ def test_a_table_that_was_read_in_another_way_than_the_reference_is_refused_with
 
 
 def test_an_identifier_here_is_a_number_there():
-    left_out = table(reading=False).replace(
-        columns={"age": DAYS}, reading=Reading({"zip": ColumnReading("identifier")})
-    )
+    left_out = table(reading=False).replace(columns={"age": DAYS}, reading=Reading({"zip": Identifier()}))
     with pytest.raises(SchemaError, check=coded("schema.read-otherwise")) as caught:
         fb.embed(left_out, fb.fit_schema(table()))
     assert (caught.value.public["name"], caught.value.public["value"]) == ("numeric", "zip")
@@ -201,7 +200,7 @@ def test_an_identifier_here_is_a_number_there():
 
 @given(st.text(max_size=30))
 def test_names_in_a_reading_must_be_those_of_columns(name):
-    schema = replace(fb.fit_schema(table()), reading=Reading({name: ColumnReading("number")}))
+    schema = replace(fb.fit_schema(table()), reading=Reading({name: Number()}))
     if name in ("age", "zip"):
         assert fb.Schema.from_json(schema.to_json()).reading == schema.reading
         return
@@ -212,16 +211,16 @@ def test_names_in_a_reading_must_be_those_of_columns(name):
 @pytest.mark.parametrize(
     "column",
     [
-        ColumnReading("vector", width=10**6),
-        ColumnReading("text", encoder="hashing:4096"),
-        ColumnReading("image", encoder="pixels:256x256x3"),
-        ColumnReading("text", encoder="pixels:1x1x1"),
-        ColumnReading("text", encoder="hashing:99999999"),
+        Vector(width=10**6),
+        Text(encoder="hashing:4096"),
+        Image(encoder="pixels:256x256x3"),
+        Text(encoder="pixels:1x1x1"),
+        Text(encoder="hashing:99999999"),
     ],
 )
 def test_a_reading_makes_no_more_numbers_than_its_schema_has_places_for(column):
     schema = fb.fit_schema(table(extra={"x": CIRCLE}.items()))
-    fitting = replace(schema, reading=Reading({"x": ColumnReading("vector", width=2)}))
+    fitting = replace(schema, reading=Reading({"x": Vector(width=2)}))
     assert fb.Schema.from_json(fitting.to_json()).fingerprint == fitting.fingerprint
     with pytest.raises(SchemaError, check=coded("schema.impossible")):
         fb.Schema.from_json(replace(schema, reading=Reading({"x": column})).to_json())

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
+from fedbary.columns import Ordered
+from fedbary.columns.category import category_name
 from fedbary.data.any_cells import table_of_any_cells
-from fedbary.data.categories import category_name
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.errors import FedbaryError, SchemaError
 from fedbary.space.columns import CategorySpec, NumberSpec, category_places
 from fedbary.space.encode import row_points
@@ -58,7 +59,7 @@ def test_schemas_in_which_two_names_call_one_category_are_refused(names):
                LabelSpec("label", "classes", "onehot", names))  # fmt: skip
     with refused:
         Schema((NumberSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),), label,
-               reading=Reading({"c": ColumnReading("ordered", levels=names)}))  # fmt: skip
+               reading=Reading({"c": Ordered(levels=names)}))  # fmt: skip
     whole = Schema((CategorySpec("c", categories=("1", "x")),), label).to_json()
     with pytest.raises(SchemaError, check=coded("schema.two-spellings")) as raised:
         Schema.from_json(whole.replace('"categories":["1","x"]', '"categories":["1","1.00"]'))

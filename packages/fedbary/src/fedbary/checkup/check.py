@@ -19,13 +19,13 @@ from fedbary.checkup.readable import readable_table
 from fedbary.checkup.refusals import fit_to_schema, refused_by_anybody
 from fedbary.checkup.result import Checkup
 from fedbary.checkup.subject import Subject
+from fedbary.columns.column import UNREAD, UNREAD_CELLS
 from fedbary.data.formats import opened
 from fedbary.data.frames import WITHOUT_LABEL
 from fedbary.data.objects import as_table
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import REPEATS, persons_if_there
 from fedbary.data.places import AnyPath, file_name
-from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.notes import Note

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.columns import Array, kind_of
+from fedbary.columns.arrays import Array, kind_of
 from fedbary.data.table import Table
 
 Codes = NDArray[np.int64]

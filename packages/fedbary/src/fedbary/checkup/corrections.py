@@ -11,8 +11,8 @@ import numpy as np
 
 from fedbary.checkup.spelling import respelled
 from fedbary.checkup.subject import Subject
-from fedbary.data.number_texts import MARKS, NUMBER_MARKS, numbers_of
-from fedbary.data.reading import ColumnReading
+from fedbary.columns import Column, Number
+from fedbary.columns.number_texts import numbers_of
 from fedbary.notes import Note
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def corrections_of(frame: pd.DataFrame, subject: Subject) -> tuple[Correction, .
     >>> import pandas as pd
     >>> from fedbary.data.reading import Reading
     >>> frame = pd.DataFrame({"dose": ["1,5", "-", "2"], "label": ["a", "b", "b"]})
-    >>> reading = Reading({"dose": ColumnReading("number", decimal=",")})
+    >>> reading = Reading({"dose": Number(decimal=",")})
     >>> for correction in corrections_of(frame, Subject(frame, "label", reading=reading)):
     ...     print(correction.note)
     column 'dose': 1 number is written plainly ('1,5' → '1.5')
@@ -94,10 +94,9 @@ def _stripped(cells: Mapping[str, int]) -> dict[str, str]:
     return {cell: cell.strip() for cell in cells if cell.strip() != cell}
 
 
-def _emptied(cells: Mapping[str, int], how: ColumnReading) -> dict[str, str]:
+def _emptied(cells: Mapping[str, int], how: Column) -> dict[str, str]:
     """What stands for a missing cell in a column of that kind."""
-    marks = MARKS if how.kind == "category" else NUMBER_MARKS if how.kind in ("number", "date", "boolean") else ()
-    return {cell: "" for cell in cells if cell.strip().lower() in marks}
+    return {cell: "" for cell in cells if cell.strip().lower() in how.marks}
 
 
 def _to_known(cells: Mapping[str, int], known: tuple[str, ...]) -> dict[str, str]:
@@ -105,9 +104,9 @@ def _to_known(cells: Mapping[str, int], known: tuple[str, ...]) -> dict[str, str
     return respelled((cell for cell in cells if cell.strip() not in known), known) if known else {}
 
 
-def _plain_numbers(cells: Mapping[str, int], how: ColumnReading, decimal: str | None) -> dict[str, str]:
+def _plain_numbers(cells: Mapping[str, int], how: Column, decimal: str | None) -> dict[str, str]:
     """Numbers as every program reads them; times of day are left as they are."""
-    if how.kind != "number":
+    if not isinstance(how, Number):
         return {}
     odd = [cell for cell in cells if not _is_plain(cell) and ":" not in cell]
     numbers = numbers_of([cell.strip() for cell in odd], decimal or how.decimal)

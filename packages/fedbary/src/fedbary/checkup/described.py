@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable
-from fedbary.data.reading import LEFT_OUT
+from fedbary.columns import BY_NAME
 from fedbary.space.labels import class_names
 from fedbary.wording import dash, number, on_one_line
 
@@ -50,7 +50,7 @@ class ColumnFacts:
     @property
     def used(self) -> bool:
         """Whether the column becomes part of the table."""
-        return self.kind not in LEFT_OUT
+        return not BY_NAME[self.kind].left_out
 
     @property
     def constant(self) -> bool:

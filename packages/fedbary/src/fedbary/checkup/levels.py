@@ -7,7 +7,7 @@ from collections import Counter
 from fedbary.checkup.coded import Coded, CodedTable
 from fedbary.checkup.finding import Finding, Severity
 from fedbary.checkup.spelling import respelled, similar, written_differently
-from fedbary.data.categories import category_names
+from fedbary.columns.category import category_names
 from fedbary.notes import Note
 from fedbary.space.schema import Schema
 

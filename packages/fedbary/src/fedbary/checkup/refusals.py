@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from fedbary.checkup.coded import Coded, CodedTable, row_hashes
-from fedbary.data.categories import category_names
-from fedbary.data.reading import ColumnReading, Reading, columns_made
+from fedbary.columns import Number
+from fedbary.columns.category import category_names
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError
 from fedbary.notes import Fact, Note
@@ -86,7 +87,7 @@ def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] 
     ["the column 'age' of the schema is missing (it has 'Age' that the schema does not know): rename or add it."]
     """
     table = coded.table
-    made = {one for name in unread for one in columns_made(name, schema.reading.get(name, ColumnReading("number")))}
+    made = {one for name in unread for one in schema.reading.get(name, Number()).made(name)}
     refusals = _misfits(coded, schema, made)
     if refusals or unread:
         return Fit(tuple(refusals))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from fedbary.data.agreed import agreed_reading, differences
-from fedbary.data.reading import Reading
+from fedbary.columns import Dropped
+from fedbary.data.reading import Reading, agreed_reading, differences
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -41,7 +41,7 @@ def read_alike(
 
 
 def _dropped(tables: Iterable[Table]) -> Reading:
-    return Reading({name: how for table in tables for name, how in table.reading.items() if how.kind == "dropped"})
+    return Reading({name: how for table in tables for name, how in table.reading.items() if isinstance(how, Dropped)})
 
 
 def _tried(reader: Reader, agreed: Reading | None) -> Table | DataError:

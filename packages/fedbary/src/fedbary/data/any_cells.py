@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.column_cells import TextCells, any_cells_of, any_text, plain_cells
-from fedbary.data.columns import LARGEST, Array, as_ids, naming
-from fedbary.data.date_texts import ORDERS
+from fedbary.columns import Category, Column, Number
+from fedbary.columns.arrays import LARGEST, Array, as_ids, naming
+from fedbary.columns.cells import TextCells, as_texts
+from fedbary.columns.date import ORDERS
+from fedbary.data.column_cells import any_cells_of, any_text, plain_cells
 from fedbary.data.formats import opened
 from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
+from fedbary.data.guess import told_reading
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name
-from fedbary.data.read_columns import as_texts, categories_of, columns_of
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
+from fedbary.data.read_columns import read_columns
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
-from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -77,7 +79,7 @@ class _Wanted:
     agreed: Reading | None
     origin: str = ""
     # What is said of each feature of the file, None where nobody says anything.
-    known: dict[str, ColumnReading | None] = field(default_factory=dict)
+    known: dict[str, Column | None] = field(default_factory=dict)
 
     @property
     def asked(self) -> list[str]:
@@ -106,22 +108,22 @@ class _Wanted:
         decimal = self.options.decimal
         return Reading(
             {
-                name: replace(how, decimal=decimal or how.decimal)
+                name: replace(how, decimal=decimal) if decimal and isinstance(how, Number) else how
                 for name, how in self.known.items()
-                if how is not None and how.kind not in LEFT_OUT
+                if how is not None and not how.left_out
             }
         )
 
     def _kept(self) -> list[str]:
-        return [name for name, how in self.known.items() if how is None or how.kind not in LEFT_OUT]
+        return [name for name, how in self.known.items() if how is None or not how.left_out]
 
     def table(self, frame: pd.DataFrame) -> Table:
         """The table of these columns."""
         if len(frame) == 0:
             raise DataError("data.header-only", columns=len(self.known) + 1)
         reading = self.reading
-        cells = {name: any_cells_of(frame[name], how.kind) for name, how in reading.items()}
-        columns, stated, _ = columns_of(cells, reading, encoder=self.options.encoder, strict=False)
+        cells = {name: any_cells_of(frame[name], how) for name, how in reading.items()}
+        columns, stated, _ = read_columns(cells, reading, encoder=self.options.encoder, on_misfit="missing")
         for name in self._kept():
             if not self.agreed and name not in reading:
                 columns[name] = _as_it_comes(frame[name])
@@ -155,14 +157,14 @@ def _ids(name: str, cells: list[Any]) -> Array | None:
 
 def _as_it_comes(series: pd.Series[Any]) -> Array:
     """Numbers, or texts: whoever takes them reads a number and its text alike."""
-    cells = any_cells_of(series, "category")
+    cells = any_cells_of(series, Category())
     if isinstance(cells, TextCells) or cells.dtype.kind not in "biuf":
-        return categories_of(cells)
+        return Category().read(cells)[0]
     finite = cells.dtype.kind != "f" or not (np.abs(cells) > LARGEST).any()
-    return cells if finite else categories_of(cells)
+    return cells if finite else Category().read(cells)[0]
 
 
 def _labels(series: pd.Series[Any], decimal: str) -> Array:
     """Texts, whatever the column's type is: with numbers one missing label would decide on the type of all."""
-    cells = as_texts(any_cells_of(series, "category"))
+    cells = as_texts(any_cells_of(series, Category()))
     return cells.spread(texts(label_names(cells.levels, decimal)), _NO_LABEL)

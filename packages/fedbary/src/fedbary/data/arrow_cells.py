@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.column_cells import ColumnCells, cells_of
-from fedbary.data.columns import Array, block_dtype
+from fedbary.columns.arrays import Array, block_dtype
+from fedbary.columns.cells import ColumnCells
+from fedbary.data.column_cells import cells_of
 from fedbary.data.formats.text_files import PER_CELL
 
 if TYPE_CHECKING:

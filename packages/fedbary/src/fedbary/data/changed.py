@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.columns import Array
+from fedbary.columns.arrays import Array
 from fedbary.data.table import PART, Table
 
 Change = Callable[[Table], Table]

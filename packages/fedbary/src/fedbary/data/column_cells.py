@@ -1,133 +1,22 @@
-"""The cells of one column as they came, in few forms: numbers, booleans, moments, texts, or objects of other libraries.
-
-`fedbary.data.guess` looks at them to decide a kind, `fedbary.data.read_columns` reads them by it. A cell reads alike
-whatever form its column has: a number and its text, a moment and its text.
-"""
+"""The cells of a pandas column of any dtype, in the few forms that columns are read from."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import numbers
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, matches
-from fedbary.data.columns import ACCEPTED, Array
-from fedbary.data.date_texts import Moments, moments_of, order_of
-from fedbary.data.number_texts import NUMBER_MARKS, NumberTexts
+from fedbary.columns import Column, Image
+from fedbary.columns.arrays import ACCEPTED, Array
+from fedbary.columns.cells import VECTORS, ColumnCells, TextCells, distinct, stripped, written
 from fedbary.errors import DataError
 from fedbary.wording import shown_cell
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Form = Literal["numbers", "booleans", "moments", "texts", "vectors", "images"]
-
-
-@dataclass(frozen=True)
-class TextCells:
-    """Texts, each different one once: what is computed of texts is computed of ``levels`` and spread to the cells.
-
-    Parameters
-    ----------
-    levels
-        The different texts, without blanks around them.
-    codes
-        For each cell the place of its text; −1 where it is missing.
-    declared
-        ``category`` or ``ordered`` where the column's type says so.
-
-    Examples
-    --------
-    >>> cells = TextCells(["a", "b"], np.array([0, 1, -1, 0]))
-    >>> cells.spread(np.array([1.0, 2.0]), np.nan)
-    array([ 1.,  2., nan,  1.])
-    """
-
-    levels: Sequence[str]
-    codes: npt.NDArray[np.intp]
-    declared: Literal["", "category", "ordered"] = ""
-    _moments: dict[str, Moments] = field(default_factory=dict, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def spread(self, values: Array, missing: object) -> Array:
-        """The cells' values, of those of the levels."""
-        last = np.empty(1, dtype=values.dtype)
-        last[0] = missing
-        return np.concatenate([values, last])[self.codes]  # the code −1 is the last
-
-    @property
-    def present(self) -> int:
-        """How many cells are not missing."""
-        return int((self.codes >= 0).sum())
-
-    @cached_property
-    def arrow(self) -> Any:
-        """The levels as Arrow has them."""
-        return as_arrow(self.levels)
-
-    @cached_property
-    def marks(self) -> Mask:
-        """Which levels say in a column of numbers, dates or truths that a cell is missing."""
-        return self.among(NUMBER_MARKS)
-
-    def among(self, marks: frozenset[str]) -> Mask:
-        """Which levels are some of these, in whatever letters."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        return as_mask(pc.is_in(pc.utf8_lower(self.arrow), value_set=pa.array(sorted(marks), pa.large_string())))
-
-    @cached_property
-    def telling(self) -> Sequence[str]:
-        """The levels that are no such marks."""
-        if not self.marks.any():
-            return self.levels
-        return [level for level, mark in zip(self.levels, self.marks, strict=True) if not mark]
-
-    @cached_property
-    def number_texts(self) -> NumberTexts:
-        """The same, taken apart as numbers."""
-        return NumberTexts.of(self.arrow.filter(~self.marks) if self.marks.any() else self.arrow)
-
-    @cached_property
-    def date_order(self) -> str:
-        """Whether the day or the month comes first in them, where they are dates."""
-        return order_of(self.telling)
-
-    def moments(self, order: str) -> Moments:
-        """Their moments, computed once."""
-        if order not in self._moments:
-            self._moments[order] = moments_of(self.telling, order)
-        return self._moments[order]
-
-    def counts(self) -> npt.NDArray[np.intp]:
-        """How many cells have each level."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
-
-    def row_of(self, level: int) -> int:
-        """The first row with a level."""
-        return int(np.argmax(self.codes == level))
-
-
-ColumnCells = TextCells | Array
-
-
-def form_of(cells: ColumnCells) -> Form:
-    """Which of the forms cells have."""
-    if isinstance(cells, TextCells):
-        return "texts"
-    if cells.dtype.kind == "O":
-        return "vectors" if any(isinstance(cell, _VECTORS) for cell in cells) else "images"
-    return {"b": "booleans", "M": "moments"}.get(cells.dtype.kind, "numbers")  # type: ignore[return-value]
 
 
 def cells_of(name: str, series: pd.Series[Any]) -> ColumnCells:
@@ -138,11 +27,11 @@ def cells_of(name: str, series: pd.Series[Any]) -> ColumnCells:
     if isinstance(dtype, pd.CategoricalDtype):
         declared: Literal["ordered", "category"] = "ordered" if dtype.ordered else "category"
         levels = [written(level) for level in dtype.categories]
-        return _stripped(levels, series.cat.codes.to_numpy().astype(np.intp), declared)
+        return stripped(levels, series.cat.codes.to_numpy().astype(np.intp), declared)
     if types.is_bool_dtype(dtype) and series.notna().all():
         return series.to_numpy(dtype=bool)
     if isinstance(dtype, pd.StringDtype) or types.is_bool_dtype(dtype):
-        return _distinct(series if isinstance(dtype, pd.StringDtype) else series.astype("string"))
+        return distinct(series if isinstance(dtype, pd.StringDtype) else series.astype("string"))
     if types.is_timedelta64_dtype(dtype) or (types.is_numeric_dtype(dtype) and dtype.kind != "c"):
         return _numbers(series)
     if types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
@@ -150,7 +39,6 @@ def cells_of(name: str, series: pd.Series[Any]) -> ColumnCells:
     return _of_objects(name, series.astype(object))
 
 
-_VECTORS = (list, tuple, np.ndarray)
 # Objects that say the same as their text.
 _SAID = (str, bool, np.bool_, numbers.Real, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
 
@@ -164,7 +52,7 @@ def _of_objects(name: str, series: pd.Series[Any]) -> ColumnCells:
     values = objects[present]
     inferred = pd.api.types.infer_dtype(values, skipna=True)
     if inferred in {"string", "empty"}:
-        return _distinct(series)
+        return distinct(series)
     if inferred == "boolean" and present.all():
         return objects.astype(bool)
     if inferred in {"integer", "floating", "mixed-integer-float", "decimal"}:
@@ -173,7 +61,7 @@ def _of_objects(name: str, series: pd.Series[Any]) -> ColumnCells:
         return found
     if inferred in {"datetime", "datetime64", "date"}:
         return _moments(pd.Series(pd.to_datetime(series, utc=True, errors="coerce")))
-    if any(isinstance(value, (*_VECTORS, bytes)) or is_image(value) for value in values[:1]):
+    if any(isinstance(value, (*VECTORS, bytes)) or is_image(value) for value in values[:1]):
         objects = objects.copy()
         objects[~present] = None
         return objects
@@ -184,15 +72,8 @@ def _of_objects(name: str, series: pd.Series[Any]) -> ColumnCells:
     return _as_texts(objects)
 
 
-def any_cells_of(series: pd.Series[Any], kind: str) -> ColumnCells:
-    """Cells for a kind that is known, whatever single ones hold: what is no number, moment or text is missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> any_cells_of(pd.Series([1, {}, "x"]), "category").codes
-    array([ 0, -1,  1])
-    """
+def any_cells_of(series: pd.Series[Any], column: Column) -> ColumnCells:
+    """Cells for a kind that is known, whatever single ones hold: what is no number, moment or text is missing."""
     cells = plain_cells(series)
     if cells.dtype.kind == "m":
         return np.asarray(cells / np.timedelta64(1, "D"))
@@ -201,9 +82,9 @@ def any_cells_of(series: pd.Series[Any], kind: str) -> ColumnCells:
             return cells.astype(np.float64)
     if cells.dtype.kind in "biuM":
         return cells
-    if kind in ("vector", "image"):
-        return np.fromiter((value if _may_be(value, kind) else None for value in cells), dtype=object)
-    return _distinct(np.fromiter(map(any_text, cells), dtype=object))
+    if column.of_objects:
+        return np.fromiter((value if _may_be(value, column) else None for value in cells), dtype=object)
+    return distinct(np.fromiter(map(any_text, cells), dtype=object))
 
 
 def plain_cells(series: pd.Series[Any]) -> Array:
@@ -249,9 +130,9 @@ def any_text(value: Any) -> str | None:
         return None
 
 
-def _may_be(value: Any, kind: str) -> bool:
+def _may_be(value: Any, column: Column) -> bool:
     try:
-        return isinstance(value, (*_VECTORS, bytes, dict)) or (kind == "image" and is_image(value))
+        return isinstance(value, (*VECTORS, bytes, dict)) or (isinstance(column, Image) and is_image(value))
     except Exception:
         return False
 
@@ -283,7 +164,7 @@ def _as_texts(objects: Array) -> TextCells:
 
     missing = pd.isna(objects)
     texts = [None if none else written(value) for value, none in zip(objects, missing, strict=True)]
-    return _distinct(pd.Series(texts, dtype=object))
+    return distinct(pd.Series(texts, dtype=object))
 
 
 def is_image(value: object) -> bool:
@@ -291,28 +172,6 @@ def is_image(value: object) -> bool:
     if isinstance(value, dict):
         return bool(value) and value.keys() <= {"bytes", "path"}
     return isinstance(value, bytes) or type(value).__module__.partition(".")[0] == "PIL"
-
-
-def _distinct(series: pd.Series[Any] | Array) -> TextCells:
-    import pandas as pd
-
-    codes, levels = pd.factorize(series)
-    return _stripped(np.asarray(levels, dtype=object).tolist(), codes)
-
-
-# All that Python strips: with less, a text would be stripped where another one is, and else not.
-_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
-
-
-def _stripped(levels: list[str], codes: npt.NDArray[np.intp], declared: Any = "") -> TextCells:
-    """Levels without blanks around them; those that only differ by these become one, and empty ones missing."""
-    cells = TextCells(levels, codes, declared)
-    if not matches(cells.arrow, f"(?s:{_BLANK}.*|.*{_BLANK}|)").any():
-        return cells
-    stripped = [level.strip() for level in levels]
-    places = {level: place for place, level in enumerate(dict.fromkeys(filter(None, stripped)))}
-    new = np.array([*(places.get(level, -1) for level in stripped), -1], dtype=np.intp)
-    return TextCells(list(places), new[codes], declared)
 
 
 def _numbers(series: pd.Series[Any]) -> Array:
@@ -336,19 +195,6 @@ def _moments(series: pd.Series[Any]) -> Array:
     if series.dt.tz is not None:
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
     return series.to_numpy(dtype="datetime64[us]")
-
-
-def written(value: Any) -> str:
-    """A value as text that reads like it."""
-    if isinstance(value, datetime.datetime):
-        moment = value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
-        return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat(sep=" ")
-    if isinstance(value, datetime.timedelta):
-        value = value / datetime.timedelta(days=1)
-    if isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, numbers.Integral):
-        number = float(value)
-        return str(int(number)) if number.is_integer() else repr(number)
-    return str(value)
 
 
 def _as_float(value: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.columns import Array, kind_of, missing_rows
+from fedbary.columns.arrays import Array, kind_of, missing_rows
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError, wrong_parameter
 

@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
+from fedbary.columns.arrays import naming
 from fedbary.data.alike import Reader, read_alike
-from fedbary.data.columns import naming
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.formats.cells import OwnedRows, without_column
 from fedbary.data.options import ReadOptions

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbary.checks import did_you_mean
-from fedbary.data.column_cells import ColumnCells, TextCells, cells_of
-from fedbary.data.columns import ACCEPTED, Array, as_labels
-from fedbary.data.guess import guess_reading
-from fedbary.data.number_texts import NumberTexts, numbers_of
+from fedbary.columns import Dropped
+from fedbary.columns.arrays import ACCEPTED, Array, as_labels
+from fedbary.columns.cells import ColumnCells, TextCells
+from fedbary.columns.number_texts import NumberTexts, numbers_of
+from fedbary.data.column_cells import cells_of
+from fedbary.data.guess import decide, told_reading
 from fedbary.data.options import ReadOptions
-from fedbary.data.read_columns import columns_of, left_out
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
-from fedbary.data.told import told_reading
+from fedbary.data.read_columns import left_out, read_columns
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import shown_cell
@@ -45,7 +46,7 @@ def features_of(
     cells, reading, guessed = decided(frame, options, agreed, others)
     left_out = {name: how for name, how in reading.items() if name not in cells}
     used = Reading({name: how for name, how in reading.items() if name in cells})
-    columns, stated, encoded = columns_of(cells, used, encoder=options.encoder)
+    columns, stated, encoded = read_columns(cells, used, encoder=options.encoder)
     require_unique(stated.columns())
     return columns, Reading({**stated, **left_out}), (*guessed, *encoded)
 
@@ -74,23 +75,14 @@ def decided(
             unread.append(error)
     if unread and not cells:
         raise unread[0]
-    reading, notes = reading_of(cells, options, told, agreed)
-    dropped = {str(error.note.facts["column"]): ColumnReading("dropped") for error in unread}
+    reading, notes = decide(cells, options, told, agreed)
+    dropped = {str(error.note.facts["column"]): Dropped() for error in unread}
     return cells, Reading({**reading, **dropped}), (*notes, *map(left_out, unread))
 
 
 def is_used(told: Reading, name: str) -> bool:
     """Whether a column is not left out by what was told."""
-    return name not in told or told[name].kind not in LEFT_OUT
-
-
-def reading_of(
-    cells: Mapping[str, ColumnCells], options: ReadOptions, told: Reading, agreed: Reading | None
-) -> tuple[Reading, tuple[Note, ...]]:
-    """How each column is read whose cells are given or that was told to be left out, and notes on what was guessed."""
-    used = any(how.kind != "dropped" for how in (agreed or {}).values())
-    reading, guessed = guess_reading(cells, options, Reading({**(agreed or {}), **told}), agreed=used)
-    return Reading({**reading, **{name: how for name, how in told.items() if name not in cells}}), guessed
+    return name not in told or not told[name].left_out
 
 
 def labelled(name: str, labels: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.intp] | None, tuple[Note, ...]]:

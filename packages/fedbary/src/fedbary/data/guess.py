@@ -1,278 +1,161 @@
-"""`guess_reading`: which kind each column of a file is, by what was asked, what was agreed, and then by rules.
+"""`decide`: which kind each column of a file is, by what was asked, what was agreed, and then by its type and cells.
 
-The rules look at a column's type and at whether all of its cells can be read as a kind. What they decide is noted for
-the owner and stated to others; nothing is decided twice.
+What is guessed is noted for the owner and stated to others; nothing is decided twice.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedbary.data.arrow_texts import Mask, matches
-from fedbary.data.column_cells import ColumnCells, Form, TextCells, form_of
-from fedbary.data.columns import Array
-from fedbary.data.date_texts import ORDERS, are_day_numbers, order_of
-from fedbary.data.identifiers import are_row_numbers, is_named_like_an_id, look_like_ids
-from fedbary.data.number_texts import MARKS, NUMBER_MARKS
-from fedbary.data.options import Encoder, ReadOptions
-from fedbary.data.read_columns import BOOLEANS, are_few, left_out
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind
+from fedbary.checks import did_you_mean
+from fedbary.columns import KINDS, Clues, Column, Dropped, Identifier, Number, Text, guess
+from fedbary.columns.cells import MARKS, ColumnCells, TextCells
+from fedbary.columns.identifier import ALL_DIFFERENT, ROW_NUMBERS
+from fedbary.data.options import ReadOptions
+from fedbary.data.read_columns import left_out
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
-from fedbary.wording import on_one_line, shown_cell
+from fedbary.wording import on_one_line
 
-# A text column with more different values than this, and than half of the rows, is no list of categories.
-_MANY_LEVELS = 100
-# Texts of so many words on average, in more than so many different ones, are sentences.
-_SENTENCE, _FEW_LEVELS = 5, 20
+_MARKED = "data.marks-of-missing-cells"
 
 
-def guess_reading(
-    cells: Mapping[str, ColumnCells], options: ReadOptions, known: Reading, *, agreed: bool = False
+def told_reading(features: Sequence[str], options: ReadOptions, others: Sequence[str] = ()) -> Reading:
+    """What the options alone say about feature columns; names that not even the label or the id has are refused."""
+    names, told = (*features, *others), dict[str, Column]()
+    kinds = {kind.option: kind for kind in reversed(KINDS) if kind.option}  # of two with one option the easier one
+    for option, kind in kinds.items():
+        for said in getattr(options, option):
+            name, column = kind.told(said, names)
+            told[_known(option, name, names)] = column
+    kept = {_known("columns", name, names) for name in options.columns}
+    dropped = {_known("drop", name, names) for name in options.drop}
+    told |= {name: Dropped() for name in names if name in dropped or (kept and name not in kept)}
+    return Reading({name: column for name, column in told.items() if name in features})
+
+
+def _known(option: str, wanted: str, names: Sequence[str]) -> str:
+    if wanted not in names:
+        guessed, known = did_you_mean(wanted, names), tuple(names)
+        raise DataError(
+            "data.option-without-column", name=option, wanted=wanted, guess=guessed, columns=len(names), names=known
+        )
+    return wanted
+
+
+def decide(
+    cells: Mapping[str, ColumnCells], options: ReadOptions, told: Reading, agreed: Reading | None
 ) -> tuple[Reading, tuple[Note, ...]]:
-    """Decide how each column is read whose reading is not ``known`` yet, and note what was guessed.
+    """How each column is read whose cells are given or that was ``told`` to be left out, and notes on guesses.
 
-    A column that cannot be read is left out, with the reason; where it was ``agreed`` which columns are used, and it is
-    none of them, without. Only where no column is left the first such reason is raised.
-
-    Examples
-    --------
-    >>> cells = {"ill": TextCells(["yes", "no"], np.array([0, 1, 0]))}
-    >>> reading, notes = guess_reading(cells, ReadOptions(), Reading())
-    >>> reading["ill"].kind, [str(note) for note in notes]
-    ('boolean', ["'ill' is read as true or false"])
+    What was told counts before what was ``agreed``, and the rest is guessed. A column that cannot be read is left out,
+    with the reason; where it was agreed which columns are used, and it is none of them, without. Only where no column
+    is left the first such reason is raised.
     """
-    guesses = _Guesses(options, agreed)
-    found: dict[str, ColumnReading] = {}
+    known = {**(agreed or {}), **told}
+    used = any(not isinstance(column, Dropped) for column in (agreed or {}).values())
+    guesses = _Guesses(options, used)
     for name in cells:
-        found[name] = guesses.of(name, cells, known.get(name))
-    guesses.doubt_points(found, cells)
-    return Reading(guesses.with_texts(found, cells)), guesses.notes()
+        guesses.add(name, cells, known.get(name))
+    guesses.doubt_points(cells)
+    guesses.settle_texts()
+    beside = {name: column for name, column in told.items() if name not in cells}
+    return Reading({**guesses.found, **beside}), guesses.notes()
 
 
-def _as_written(name: str, cells: TextCells, known: ColumnReading, options: ReadOptions) -> ColumnReading:
-    """A kind that is known, and how this owner writes it."""
-    if known.kind == "number":
-        return replace(known, decimal=_decimal(name, cells, options, known.decimal))
-    return replace(known, order=known.order or _order(name, cells)) if known.kind == "date" else known
-
-
-def _decimal(name: str, cells: TextCells, options: ReadOptions, before: str = "") -> str:
-    """The decimal point of numbers that are written as text."""
-    if options.decimal is not None:
-        return options.decimal
-    found = cells.number_texts.decimal()
-    if found == "both" or (found == "unclear" and not before):
-        example = next(level for sign in ",." for level in cells.telling if sign in level)
-        raise DataError("data.decimal-unclear", column=name, example=example)
-    return before if found in ("", "unclear") else found
-
-
-def _order(name: str, cells: TextCells) -> str:
-    """Whether the day or the month comes first in dates that are written as text."""
-    found = cells.date_order
-    if found in ("both", "unclear"):
-        example = next(level for level in cells.telling if order_of([level]))
-        raise DataError("data.dates-unclear", column=name, example=example)
-    return found
-
-
-@dataclass
 class _Guesses:
     """Guesses for the columns of one file, and the notes on them."""
 
-    options: ReadOptions
-    agreed: bool = False
-    columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    marks: dict[str, None] = field(default_factory=dict)
-    sentences: dict[str, TextCells] = field(default_factory=dict)
-    unread: list[DataError] = field(default_factory=list)
+    def __init__(self, options: ReadOptions, agreed: bool) -> None:
+        self.options, self.agreed = options, agreed
+        self.found: dict[str, Column] = {}
+        self._noted: dict[str, list[str]] = defaultdict(list)
+        self._marks: dict[str, None] = {}
+        self._texts: dict[str, TextCells] = {}
+        self._all_different: dict[str, TextCells] = {}
+        self._unread: list[DataError] = []
 
-    def of(self, name: str, cells: Mapping[str, ColumnCells], known: ColumnReading | None) -> ColumnReading:
+    def add(self, name: str, cells: Mapping[str, ColumnCells], known: Column | None) -> None:
         """The kind of one column."""
         try:
-            column = cells[name]
-            if known is None:
-                return self._of(name, column)
-            return _as_written(name, column, known, self.options) if isinstance(column, TextCells) else known
+            clues = Clues(name, cells[name], self.options.decimal, name in self.options.columns)
+            column = guess(clues) if known is None else known.as_it_is_written(clues)
         except DataError as error:
             if self.agreed and known is None:
-                return self._unused(name)
-            self.unread.append(error)
-            return ColumnReading("dropped")
+                self._drop_unused(name)
+            else:
+                self._drop(name, error)
+            return
+        self.found[name] = column
+        texts = clues.texts if known is None else None
+        if texts is not None and column.left_out:
+            self._note_marks(name, texts, MARKS)
+        for code in clues.notes:
+            self._noted[code].append(name)
+        if texts is not None and not column.left_out:
+            self._note_marks(name, texts, column.marks or MARKS)
+        if texts is not None and isinstance(column, Text | Identifier):
+            (self._texts if isinstance(column, Text) else self._all_different)[name] = texts
 
-    def _unused(self, name: str) -> ColumnReading:
-        self.columns["data.left-out-unused"].append(name)
-        return ColumnReading("dropped")
-
-    def _of(self, name: str, cells: ColumnCells) -> ColumnReading:
-        if isinstance(cells, TextCells):
-            return self._of_texts(name, cells)
-        form = form_of(cells)
-        if form == "vectors":
-            return ColumnReading("vector", width=_width(cells))
-        if form == "numbers" and name not in self.options.columns and self._is_identifier(name, cells):
-            return ColumnReading("identifier")
-        if form == "numbers" and are_day_numbers(cells[~np.isnan(cells)]):
-            return self._dates(name)
-        return ColumnReading(_KINDS[form])
-
-    def _dates(self, name: str, order: str = "") -> ColumnReading:
-        self.columns["data.read-as-dates"].append(name)
-        return ColumnReading("date", order=order)
-
-    def with_texts(self, found: dict[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> dict[str, ColumnReading]:
-        """Free text is encoded where that was asked for, or where there is nothing else; else it is left out."""
-        asked = self.options.encoder is not None and _suits_text(self.options.encoder)
-        alone = all(how.kind in LEFT_OUT for name, how in found.items() if name not in self.sentences)
-        if alone and not self.sentences:
-            for name in self.columns.pop(_ALL_DIFFERENT, ()):
-                column = cells[name]
-                assert isinstance(column, TextCells)
-                self.sentences[name] = column
-                found[name] = ColumnReading("text")
-        if alone and not self.sentences:
-            found |= {name: ColumnReading("number") for name in self.columns.pop(_ROW_NUMBERS, ())}
-        if self.agreed and not asked and not alone:
-            return found | {name: self._unused(name) for name in self.sentences}
-        for name, column in self.sentences.items():
-            if not asked and not (alone and len(self.sentences) == 1):
-                different, example = len(column.levels), on_one_line(column.levels[0], 80)
-                self.unread.append(
-                    DataError("data.free-text", column=name, different=different, rows=len(column), example=example)
-                )
-                found[name] = ColumnReading("dropped")
-            elif not asked:
-                self.columns["data.encoded-by-hashing"].append(name)
-        if self.unread and all(how.kind in LEFT_OUT for how in found.values()):
-            raise self.unread[0]
-        return found
-
-    def doubt_points(self, found: Mapping[str, ColumnReading], cells: Mapping[str, ColumnCells]) -> None:
+    def doubt_points(self, cells: Mapping[str, ColumnCells]) -> None:
         """Where other columns have decimal commas, 1.234 could be more than a thousand."""
-        numbers = [name for name, how in found.items() if how.kind == "number"]
-        if self.options.decimal is None and any(found[name].decimal == "," for name in numbers):
-            self.columns["data.points-beside-commas"] += [name for name in numbers if _may_be_thousands(cells[name])]
+        numbers = {name: column for name, column in self.found.items() if isinstance(column, Number)}
+        if self.options.decimal is None and any(column.decimal == "," for column in numbers.values()):
+            self._noted["data.points-beside-commas"] += [name for name in numbers if _may_be_thousands(cells[name])]
+
+    def settle_texts(self) -> None:
+        """Free text is encoded where that was asked for, or where there is nothing else; else it is left out."""
+        from fedbary.data.encoders import suits
+
+        asked = self.options.encoder is not None and bool(suits(self.options.encoder, "text"))
+        alone = all(column.left_out for name, column in self.found.items() if name not in self._texts)
+        if alone and not self._texts:
+            self._noted.pop(ALL_DIFFERENT, None)
+            self._texts = self._all_different
+            self.found |= dict.fromkeys(self._texts, Text())
+        if alone and not self._texts:
+            self.found |= dict.fromkeys(self._noted.pop(ROW_NUMBERS, ()), Number())
+        for name, cells in self._texts.items():
+            if asked:
+                continue
+            if alone and len(self._texts) == 1:
+                self._noted["data.encoded-by-hashing"].append(name)
+            elif self.agreed and not alone:
+                self._drop_unused(name)
+            else:
+                different, example = len(cells.levels), on_one_line(cells.levels[0], 80)
+                self._drop(
+                    name,
+                    DataError("data.free-text", column=name, different=different, rows=len(cells), example=example),
+                )
+        if self._unread and all(column.left_out for column in self.found.values()):
+            raise self._unread[0]
 
     def notes(self) -> tuple[Note, ...]:
         """What was guessed, one note for each thing."""
         found = []
-        for code, names in filter(lambda item: item[1], self.columns.items()):
-            marks = {"marks": tuple(self.marks)} if code == _MARKED else {}
-            found.append(Note(code, {"columns": tuple(names), **marks}))
-        return (*found, *map(left_out, self.unread))
+        for code, names in self._noted.items():
+            if names:
+                marks = {"marks": tuple(self._marks)} if code == _MARKED else {}
+                found.append(Note(code, {"columns": tuple(names), **marks}))
+        return (*found, *map(left_out, self._unread))
 
-    def _of_texts(self, name: str, cells: TextCells) -> ColumnReading:
-        if cells.declared == "ordered" and len(cells.levels) > 1:
-            return ColumnReading("ordered", levels=tuple(cells.levels))
-        if cells.declared:
-            return ColumnReading("category")
-        guessed = self._of_parseable(name, cells)
-        self._mark(name, cells, MARKS if guessed is None else NUMBER_MARKS)
-        return self._of_names(name, cells) if guessed is None else guessed
+    def _drop(self, name: str, error: DataError) -> None:
+        self._unread.append(error)
+        self.found[name] = Dropped()
 
-    def _of_names(self, name: str, cells: TextCells) -> ColumnReading:
-        """Categories, names of rows, or free text."""
-        levels = [level for level, mark in zip(cells.levels, cells.among(MARKS), strict=True) if not mark]
-        sentences = is_free_text(levels, len(cells))
-        if not sentences and name not in self.options.columns and look_like_ids(name, levels, cells.present):
-            self.columns[_ALL_DIFFERENT].append(name)
-            return ColumnReading("identifier")
-        if sentences or len(levels) > max(_MANY_LEVELS, len(cells) // 2):
-            self.sentences[name] = cells
-            return ColumnReading("text")
-        return ColumnReading("category")
+    def _drop_unused(self, name: str) -> None:
+        self._noted["data.left-out-unused"].append(name)
+        self.found[name] = Dropped()
 
-    def _of_parseable(self, name: str, cells: TextCells) -> ColumnReading | None:
-        """Booleans, numbers or dates: kinds that all cells can be read as."""
-        levels = cells.telling
-        if not levels:
-            return None
-        if _are_truths(levels):
-            if not {level.lower() for level in levels} <= {"true", "false"}:
-                self.columns["data.read-as-booleans"].append(name)
-            return ColumnReading("boolean")
-        dates = _readable_as_dates(cells)
-        texts = cells.number_texts
-        if dates.all() or (texts.points.all() and are_day_numbers(texts.numbers())):
-            return self._dates(name, _order(name, cells) if dates.all() else "")
-        numbers = _readable_as_numbers(cells, self.options.decimal or "")
-        if numbers.all() and not texts.have_codes() and len(texts.units()) <= 1:
-            decimal = _decimal(name, cells, self.options)
-            self.columns["data.read-as-numbers"].append(name)
-            return ColumnReading("number", decimal=decimal)
-        counts = cells.counts()[~cells.marks]
-        for what, read in (("numbers", numbers), ("dates", dates)):
-            if not read.all() and counts[read].sum() > counts.sum() / 2:
-                if not are_few(int(counts[~read].sum()), int(counts.sum())):
-                    raise _mixed(name, cells, levels[int(np.argmin(read))], what)
-                return self._of_most(name, cells, what)
-        return None
-
-    def _of_most(self, name: str, cells: TextCells, what: str) -> ColumnReading:
-        """What all cells but a few can be read as; these are said to be missing when they are read."""
-        if what == "dates":
-            return self._dates(name, _order(name, cells))
-        return ColumnReading("number", decimal=_decimal(name, cells, self.options))
-
-    def _is_identifier(self, name: str, cells: Array) -> bool:
-        named = is_named_like_an_id(name) and _are_whole(cells)
-        if named or are_row_numbers(cells):
-            self.columns["data.left-out-named-like-ids" if named else _ROW_NUMBERS].append(name)
-            return True
-        return False
-
-    def _mark(self, name: str, cells: TextCells, marks: frozenset[str]) -> None:
-        found = np.flatnonzero(cells.among(marks)).tolist()
-        if found:
-            self.columns[_MARKED].append(name)
-            self.marks.update(dict.fromkeys(cells.levels[place] for place in found))
-
-
-_ROW_NUMBERS = "data.left-out-row-numbers"
-_ALL_DIFFERENT = "data.left-out-all-different"
-_MARKED = "data.marks-of-missing-cells"
-_KINDS: dict[Form, ReadKind] = {"numbers": "number", "booleans": "boolean", "moments": "date", "images": "image"}
-
-
-def is_free_text(levels: Sequence[str], rows: int) -> bool:
-    """Whether texts are sentences rather than names.
-
-    Examples
-    --------
-    >>> is_free_text([f"The patient number {row} slept quite badly." for row in range(30)], 30)
-    True
-    """
-    if len(levels) <= max(_FEW_LEVELS, rows // 5):
-        return False
-    return sum(level.count(" ") + 1 for level in levels) >= _SENTENCE * len(levels)
-
-
-def _are_truths(levels: Sequence[str]) -> bool:
-    """Whether all texts are words for true and false; a single letter alone could be anything."""
-    words = {level.lower() for level in levels[: 10 * len(BOOLEANS)]}
-    return words <= BOOLEANS.keys() and (len(words) > 1 or max(map(len, words)) > 1)
-
-
-def _readable_as_numbers(cells: TextCells, decimal: str) -> Mask:
-    """Also 1,234, whichever number that is; but no truths, which are numbers only where that was agreed."""
-    found = ~np.isnan(cells.number_texts.numbers(decimal))
-    if not decimal and not found.all():
-        found |= ~np.isnan(cells.number_texts.numbers(","))
-    return found & ~matches(cells.number_texts.written, "(?i)true|false")
-
-
-def _readable_as_dates(cells: TextCells) -> Mask:
-    """Also 03/04/2020, whichever day that is; but 2020 among numbers is one of them."""
-    texts = cells.number_texts
-    if 2 * int((texts.points | texts.commas).sum()) > len(texts.points):
-        return np.zeros(len(texts.points), dtype=bool)
-    orders = ORDERS if cells.date_order in ("both", "unclear") else (cells.date_order,)
-    return np.asarray(np.any([~np.isnat(cells.moments(one)) for one in orders], axis=0))
+    def _note_marks(self, name: str, cells: TextCells, marks: frozenset[str]) -> None:
+        if places := np.flatnonzero(cells.among(marks)).tolist():
+            self._noted[_MARKED].append(name)
+            self._marks.update(dict.fromkeys(cells.levels[place] for place in places))
 
 
 def _may_be_thousands(cells: ColumnCells) -> bool:
@@ -281,26 +164,3 @@ def _may_be_thousands(cells: ColumnCells) -> bool:
         return False
     present = cells[np.isfinite(cells)]
     return bool((present % 1).any() and (np.abs(present * 1000 - np.round(present * 1000)) < 1e-6).all())
-
-
-def _mixed(name: str, cells: TextCells, odd: str, what: str) -> DataError:
-    row = cells.row_of(list(cells.levels).index(odd))
-    return DataError("data.mixed-column", column=name, example=shown_cell(odd), row=row, kinds=what)
-
-
-def _are_whole(cells: Array) -> bool:
-    if cells.dtype.kind in "iu":
-        return True
-    present = cells[~np.isnan(cells)]
-    return len(present) > 0 and bool(np.all(present == np.round(present)))
-
-
-def _width(cells: Array) -> int:
-    first = next((cell for cell in cells if cell is not None), ())
-    return len(first) if hasattr(first, "__len__") else 0
-
-
-def _suits_text(encoder: Encoder) -> bool:
-    from fedbary.data.encoders import suits
-
-    return bool(suits(encoder, "text"))

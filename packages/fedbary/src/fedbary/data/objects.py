@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from fedbary.columns import Encoded, Image, Text
+from fedbary.columns.arrays import naming
 from fedbary.data.adapters import OF_CLIENTS, OF_REFERENCE, RowSource, check_type, clients_in, row_source
 from fedbary.data.alike import Reader, read_alike
-from fedbary.data.columns import naming
 from fedbary.data.encoders import CellKind, encoded, is_image, suits
 from fedbary.data.formats.cells import Cells, without_column
 from fedbary.data.frames import require_column
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import persons_if_there
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 from fedbary.notes import Note
@@ -169,8 +170,9 @@ def _of_pair(X: Any, y: Any, options: ReadOptions, reading: Reading | None) -> T
     if options.person is not None:
         require_column([kind], options.person, role="person")
     agreed = None if reading is None else reading.get(kind)
+    agreed = agreed if isinstance(agreed, Encoded) else None
     made = encoded(X, options.encoder, kind=kind, name=kind, agreed=agreed)
-    how = ColumnReading(kind, encoder=made.encoder, digest=made.digest)
+    how = (Image if kind == "image" else Text)(made.encoder, made.digest)
     table = Table.from_arrays(made.block, y)
     return table.replace(columns={kind: table.columns["x"]}, reading=Reading({kind: how}), notes=made.notes)
 

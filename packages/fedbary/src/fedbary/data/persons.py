@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.identifiers import may_name_persons
+from fedbary.columns.identifier import may_name_persons
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 from fedbary.notes import Note

@@ -7,72 +7,36 @@ A kind is decided once: by the schema where there is one, else by rules on a col
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
+from fedbary.columns import BY_NAME, KINDS, Category, Column, Encoded, Ordered
+from fedbary.columns.column import clean_name
+from fedbary.notes import Fact
 from fedbary.strict_json import read_json
-from fedbary.wording import is_clean
+from fedbary.wording import on_one_line
 
-ReadKind = Literal[
-    "number", "boolean", "category", "ordered", "date", "vector", "image", "text", "identifier", "dropped"
-]
-KINDS: tuple[str, ...] = get_args(ReadKind)
-# Columns of these kinds are in the file and not in the table.
-LEFT_OUT = ("identifier", "dropped")
-# What a column of dates becomes, besides its days since 1970.
-MONTH, WEEKDAY = "{} (month)", "{} (weekday)"
-# How one owner writes its cells.
-_OWN = ("decimal", "order")
-_MOST_COLUMNS, _MOST_LEVELS, _MOST_NUMBERS, _LONGEST_NAME, _LONGEST = 100_000, 1_000, 10**6, 10_000, 64 * 2**20
+_MOST_COLUMNS, _LONGEST, _LONGEST_OPTION = 100_000, 64 * 2**20, 200
 
 
 @dataclass(frozen=True)
-class ColumnReading:
-    """One column of a file: its kind, and what else is needed to read a cell of it.
-
-    Parameters
-    ----------
-    kind : str
-        ``number``, ``boolean``, ``category``; ``ordered`` (the place of its level among ``levels``); ``date`` (days,
-        and month and weekday on circles); ``vector``; ``image`` and ``text`` (numbers by an encoder); ``identifier``
-        and ``dropped`` are left out.
-    levels : tuple of str
-        The levels of an ordered category, lowest first.
-    encoder, digest : str
-        The encoder of images or texts, and the digest of what it computes.
-    width : int
-        How many numbers a vector has; 0 for all other kinds.
-    decimal, order : str
-        How this owner writes numbers (``.`` or ``,``) and dates (``dmy`` or ``mdy``) as text, empty where each cell
-        says it by itself; nobody else's business.
-    """
-
-    kind: ReadKind
-    levels: tuple[str, ...] = ()
-    encoder: str = ""
-    digest: str = ""
-    width: int = 0
-    decimal: str = field(default="", compare=False)
-    order: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True)
-class Reading(Mapping[str, ColumnReading]):
+class Reading(Mapping[str, Column]):
     """Column of the file → how it is read.
 
     Examples
     --------
-    >>> reading = Reading({"admitted": ColumnReading("date"), "id": ColumnReading("identifier")})
+    >>> from fedbary.columns import Date, Identifier
+    >>> reading = Reading({"admitted": Date(), "id": Identifier()})
     >>> reading.columns()
     ('admitted', 'admitted (month)', 'admitted (weekday)')
     >>> Reading.from_json(reading.to_json()) == reading
     True
     """
 
-    of: Mapping[str, ColumnReading] = field(default_factory=dict)
+    of: Mapping[str, Column] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> ColumnReading:
+    def __getitem__(self, name: str) -> Column:
         return self.of[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,19 +52,15 @@ class Reading(Mapping[str, ColumnReading]):
 
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it makes, in order."""
-        return tuple(made for name, column in self.of.items() for made in columns_made(name, column))
+        return tuple(made for name, column in self.of.items() for made in column.made(name))
 
     def stated(self) -> Reading:
         """What its owner tells others: the columns that are used."""
-        return Reading({name: column for name, column in self.of.items() if column.kind not in LEFT_OUT})
+        return Reading({name: column for name, column in self.of.items() if not column.left_out})
 
     def to_json(self) -> str:
         """Serialise for a schema, a card or a description."""
-        content = {
-            name: {key: value for key, value in vars(column).items() if value and key not in _OWN}
-            for name, column in self.of.items()
-        }
-        return json.dumps(content, ensure_ascii=False)
+        return json.dumps({name: column.to_json() for name, column in self.of.items()}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Reading:
@@ -108,30 +68,84 @@ class Reading(Mapping[str, ColumnReading]):
         content = read_json(text, longest=_LONGEST)
         if not isinstance(content, dict) or len(content) > _MOST_COLUMNS:
             raise ValueError("not a reading")
-        return cls({_name(name): _column(found) for name, found in content.items()})
+        return cls({clean_name(name): _column(found) for name, found in content.items()})
 
 
-def columns_made(name: str, column: ColumnReading) -> tuple[str, ...]:
-    """The columns of a table that one column of a file becomes."""
-    if column.kind in LEFT_OUT:
-        return ()
-    return (name, MONTH.format(name), WEEKDAY.format(name)) if column.kind == "date" else (name,)
-
-
-def _column(found: object) -> ColumnReading:
-    if not isinstance(found, dict) or not found.keys() <= {"kind", "levels", "encoder", "digest", "width"}:
+def _column(found: object) -> Column:
+    kind = found.get("kind") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(kind, str) or kind not in BY_NAME:
         raise ValueError("not the reading of a column")
-    levels = found.get("levels", [])
-    if found.get("kind") not in KINDS or not isinstance(levels, list) or len(levels) > _MOST_LEVELS:
-        raise ValueError("no kind, or no levels")
-    width = found.get("width", 0)
-    if type(width) is not int or not 0 <= width <= _MOST_NUMBERS:
-        raise ValueError("not a width")
-    encoder, digest = (_name(found.get(key, "")) for key in ("encoder", "digest"))
-    return ColumnReading(found["kind"], tuple(_name(level) for level in levels), encoder, digest, width)
+    return BY_NAME[kind].from_json(found)
 
 
-def _name(text: object) -> str:
-    if not isinstance(text, str) or len(text) > _LONGEST_NAME or not is_clean(text):
-        raise ValueError("not a name")
-    return text
+@dataclass(frozen=True)
+class Difference:
+    """A column that two parties read in different ways."""
+
+    column: str
+    own: Column
+    agreed: Column
+
+    def facts(self) -> dict[str, Fact]:
+        """The facts of the sentence: the column, both sides in words, and the option to ask for.
+
+        Any cell can be a category, and not any a number: so the option is that of the side that more cells fit.
+        """
+        name, value = self._option()
+        own, agreed = self.own.in_words, self.agreed.in_words
+        if _encoder(self.own) == _encoder(self.agreed):
+            own, agreed = own + _version(self.own), agreed + _version(self.agreed)
+        shown = None if value is None else on_one_line(value, _LONGEST_OPTION)
+        return {"column": on_one_line(self.column), "own": own, "agreed": agreed, "name": name, "value": shown}
+
+    def _option(self) -> tuple[str, str] | tuple[None, None]:
+        own, agreed = self.own, self.agreed
+        if isinstance(agreed, Ordered) and not isinstance(own, Category):
+            return agreed.option, agreed.option_value(self.column)
+        if _encoder(agreed) not in ("", _encoder(own)):
+            return "encoder", _encoder(agreed)
+        for side in sorted((own, agreed), key=_ease):
+            if side.option and not isinstance(side, Ordered):
+                return side.option, side.option_value(self.column)
+        return None, None
+
+
+def _encoder(column: Column) -> str:
+    return column.encoder if isinstance(column, Encoded) else ""
+
+
+def _version(column: Column) -> str:
+    said = isinstance(column, Encoded) and column.encoder and column.digest
+    return f" of digest {on_one_line(said, 12)}" if said else ""
+
+
+def differences(own: Reading, agreed: Reading) -> list[Difference]:
+    """The columns that two parties read in different ways; what only one of them says is none."""
+    return [
+        Difference(name, own[name], column)
+        for name, column in agreed.items()
+        if name in own and own[name].meaning != column.meaning
+    ]
+
+
+def agreed_reading(readings: Iterable[Reading]) -> Reading:
+    """Each column as most parties that say something of it read it."""
+    votes: dict[str, Counter[Column]] = {}
+    for reading in readings:
+        for name, column in reading.items():
+            votes.setdefault(name, Counter())[column] += 1
+    return Reading({name: _most_say(found) for name, found in votes.items()})
+
+
+def _most_say(votes: Counter[Column]) -> Column:
+    together: Counter[Column] = Counter()
+    for column, count in votes.items():
+        together[column.meaning] += count
+    # An order that no arrival decides.
+    order = sorted(votes, key=lambda column: (-votes[column], _ease(column), repr(column.shared())))
+    return min(order, key=lambda column: (-together[column.meaning], _ease(column.meaning))).shared()
+
+
+def _ease(column: Column) -> int:
+    """Where as many parties say one kind as another, that which more cells can be read as wins."""
+    return KINDS.index(type(column))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.columns import Array, block_dtype
+from fedbary.columns.arrays import Array, block_dtype
 from fedbary.notes import Note
 
 # The width alone decides: owners with more or fewer rows must come to the same columns.

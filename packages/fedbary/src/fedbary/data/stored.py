@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.columns import as_ids, as_labels, check_layout, kind_of, missing_rows, naming
+from fedbary.columns.arrays import as_ids, as_labels, check_layout, kind_of, missing_rows, naming
 from fedbary.data.persons import as_persons
 from fedbary.data.stored_columns import StoredColumns
 from fedbary.data.table import Table

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbary.columns import Boolean, Column, Vector
+from fedbary.columns.arrays import Array, refuse_infinite
 from fedbary.data.arrow_cells import cells_of_arrow, matrix_of
-from fedbary.data.columns import Array, refuse_infinite
 from fedbary.data.formats import decoding
 from fedbary.data.formats.arrow_files import ArrowRows, Stamp, opened_rows, rows_in_parts, stamp_of, whole_column
-from fedbary.data.read_columns import columns_of, finite
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, columns_made
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
 # Rows that are looked through together for some of them.
@@ -55,7 +55,7 @@ class StoredColumns(Mapping[str, Array]):
     _home: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._home.update({made: name for name, how in self._used.items() for made in columns_made(name, how)})
+        self._home.update({made: name for name, how in self._used.items() for made in how.made(name)})
 
     def __getitem__(self, name: str) -> Array:
         home = self._home[name]
@@ -94,11 +94,11 @@ class StoredColumns(Mapping[str, Array]):
     @property
     def width(self) -> int:
         """How many cells a row has."""
-        return sum(max(how.width, 1) for how in self._used.values())
+        return sum(how.width if isinstance(how, Vector) and how.width else 1 for how in self._used.values())
 
     @property
-    def _used(self) -> dict[str, ColumnReading]:
-        return {name: how for name, how in self.reading.items() if how.kind not in LEFT_OUT}
+    def _used(self) -> dict[str, Column]:
+        return {name: how for name, how in self.reading.items() if not how.left_out}
 
     def _parts(self, rows: int) -> Iterator[Any]:
         with self._opened() as source:
@@ -129,21 +129,20 @@ class StoredColumns(Mapping[str, Array]):
     def _read(self, name: str, column: Any) -> dict[str, Array]:
         """The columns of the table that one of the file becomes."""
         how = self.reading[name]
-        if how.kind == "vector" and (matrix := matrix_of(column)) is not None and how.width in (0, matrix.shape[1]):
+        if isinstance(how, Vector) and (matrix := matrix_of(column)) is not None and how.width in (0, matrix.shape[1]):
             return {name: matrix}
         with decoding(self.path):
             cells = cells_of_arrow(name, column)
-        if how.kind == "number" and isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-            return {name: finite(cells.astype(np.float64, copy=False))}
         if name in self.missing and isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
             cells = cells.astype(np.float64)
         with decoding(self.path):
-            # How many cells cannot be read was looked at for the whole column.
-            strict = how.kind not in ("number", "date")
-            columns, _, _ = columns_of({name: cells}, Reading({name: how}), strict=strict)
-        if name in self.missing and how.kind == "boolean":
-            columns[name] = columns[name].astype(np.float64)
-        return columns
+            if isinstance(how, Vector):
+                values, _ = how.read_all(name, cells)
+            else:  # how many cells cannot be read was looked at for the whole column
+                values, _ = how.read(cells)
+            if isinstance(how, Boolean) and name not in self.missing:
+                values = values.astype(bool)
+            return how.arrays(name, values)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from fedbary.columns import Boolean, Category, Date, Dropped, Encoded, Image, Number, Vector
+from fedbary.columns.arrays import Array, naming, refuse_infinite
+from fedbary.columns.cells import ColumnCells
+from fedbary.columns.identifier import may_name_persons
 from fedbary.data import stored
 from fedbary.data.arrow_cells import cells_of_arrow, matrix_of, pandas_column
-from fedbary.data.column_cells import ColumnCells
-from fedbary.data.columns import Array, naming, refuse_infinite
 from fedbary.data.formats.arrow_files import (
     ArrowRows,
     Stamp,
@@ -30,16 +32,15 @@ from fedbary.data.frames import (
     is_used,
     labelled,
     labels_from_series,
-    reading_of,
     require_unique,
 )
-from fedbary.data.identifiers import may_name_persons
+from fedbary.data.guess import decide, told_reading
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import person_codes, repeat_notes
 from fedbary.data.places import AnyPath, file_name, is_url
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading
+from fedbary.data.read_columns import left_out
+from fedbary.data.reading import Reading
 from fedbary.data.stored_columns import StoredColumns
-from fedbary.data.told import told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 
@@ -106,9 +107,9 @@ def _table(
     look = _Look(rows, used, Reading({**(reading or {}), **told}), _sample(rows, used))
     if look.has_images(file if file.is_dir() else file.parent):
         return None
-    decided, notes = reading_of(look, asked, told, reading)
+    decided, notes = decide(look, asked, told, reading)
     decided, unread = look.readable(decided)
-    if any(how.kind in ("image", "text") for how in decided.values()):
+    if any(isinstance(how, Encoded) for how in decided.values()):
         return None
     require_unique(decided.columns())
     kept = StoredColumns(file, len(labels), stamp, columns, decided, look.with_gaps(decided), chosen)
@@ -173,7 +174,7 @@ class _Look(Mapping[str, ColumnCells]):
 
     def has_images(self, folder: Path) -> bool:
         """Whether some column holds images, or names of their files."""
-        if any(self.known[name].kind == "image" for name in self.fields if name in self.known):
+        if any(isinstance(self.known[name], Image) for name in self.fields if name in self.known):
             return True
         texts = {name: self.sample.column(field) for name, field in self.fields.items()}
         frames = [pandas_column(column).to_frame(name) for name, column in texts.items() if not _has_type(column.type)]
@@ -181,36 +182,36 @@ class _Look(Mapping[str, ColumnCells]):
 
     def readable(self, decided: Reading) -> tuple[Reading, tuple[Note, ...]]:
         """The reading without columns that cannot be read, which the type of numbers, truths and moments rules out."""
-        from fedbary.data.read_columns import columns_of, left_out
-
         found, notes = dict(decided), list[Note]()
         for name, how in decided.items():
-            if how.kind in ("category", *LEFT_OUT) or _has_type(self.sample.column(self.fields[name]).type):
+            if how.left_out or isinstance(how, Category) or _has_type(self.sample.column(self.fields[name]).type):
                 continue
             # Vectors are too large to be in memory together, and one that does not fit is enough.
-            parts = rows_in_parts(self.rows, _SAMPLE, [self.fields[name]]) if how.kind == "vector" else [None]
+            parts = rows_in_parts(self.rows, _SAMPLE, [self.fields[name]]) if isinstance(how, Vector) else [None]
             try:
                 for part in parts:
                     column = self._whole(name) if part is None else part.column(self.fields[name])
                     if (matrix := matrix_of(column)) is not None:
                         refuse_infinite(name, matrix)
                     else:
-                        notes += columns_of({name: cells_of_arrow(name, column)}, Reading({name: how}))[2]
+                        notes += how.read_all(name, cells_of_arrow(name, column))[1]
             except DataError as error:
-                found[name] = ColumnReading("dropped")
+                found[name] = Dropped()
                 notes.append(left_out(error))
         return Reading(found), tuple(notes)
 
     def with_gaps(self, decided: Reading) -> frozenset[str]:
         """Columns of truths, and of whole numbers that are names, in which a cell is missing: then all are floats."""
-        from fedbary.data.read_columns import columns_of
-
         found = []
         for name, how in decided.items():
-            if how.kind == "boolean":
-                columns, _, _ = columns_of({name: cells_of_arrow(name, self._whole(name))}, Reading({name: how}))
-                found += [name] if columns[name].dtype.kind == "f" else []
-            elif how.kind not in ("number", *LEFT_OUT) and _is_whole(self.sample.column(self.fields[name]).type):
+            if isinstance(how, Boolean):
+                values, _ = how.read_all(name, cells_of_arrow(name, self._whole(name)))
+                found += [name] if values.dtype.kind == "f" else []
+            elif (
+                not how.left_out
+                and not isinstance(how, Number)
+                and _is_whole(self.sample.column(self.fields[name]).type)
+            ):
                 found += [name] if self._whole(name).null_count else []
         return frozenset(found)
 
@@ -220,7 +221,7 @@ class _Look(Mapping[str, ColumnCells]):
     def _is_enough(self, name: str, column: Any) -> bool:
         from pyarrow import types
 
-        if name in self.known and (_has_type(column.type) or self.known[name].kind not in ("number", "date")):
+        if name in self.known and (_has_type(column.type) or not isinstance(self.known[name], Number | Date)):
             return True
         if types.is_floating(column.type):  # neither names of rows nor days have fractions
             values = np.asarray(cells_of_arrow(name, column))

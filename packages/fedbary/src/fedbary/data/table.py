@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.columns import (
+from fedbary.columns.arrays import (
     Array,
     as_column,
     as_ids,

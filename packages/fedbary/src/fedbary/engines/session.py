@@ -12,10 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.columns.column import UNREAD
 from fedbary.compute import device_used
 from fedbary.data.atomic import read_arrays, write_arrays
 from fedbary.data.frames import WITHOUT_LABEL
-from fedbary.data.read_columns import UNREAD
 from fedbary.data.table import Table
 from fedbary.engines.events import EVENTS, EventLog, EventObserver, Listener
 from fedbary.engines.local import LocalEngine, one_thread

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbary.columns.column import UNREAD, UNREAD_CELLS
 from fedbary.compute import computing_on
 from fedbary.data.atomic import private_folder, read_arrays, write_arrays
 from fedbary.data.frames import WITHOUT_LABEL
 from fedbary.data.persons import ONE_ROW_EACH, REPEATS
-from fedbary.data.read_columns import UNREAD, UNREAD_CELLS
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.forms import Arrays, Flag, Number, Numbers, Record, Text

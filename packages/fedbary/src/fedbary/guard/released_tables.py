@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.columns.arrays import kind_of
 from fedbary.data.atomic import private_folder, read_arrays, write_arrays
-from fedbary.data.columns import kind_of
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table, concat
 from fedbary.errors import DataError, PrivacyError

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.categories import category_name, category_names
+from fedbary.columns.category import category_name, category_names
 from fedbary.data.table import Table
 from fedbary.errors import SchemaError
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fedbary.data.agreed import Difference, agreed_reading, differences
+from fedbary.columns.arrays import missing_rows
 from fedbary.data.changed import changed
-from fedbary.data.columns import missing_rows
-from fedbary.data.reading import Reading, columns_made
+from fedbary.data.reading import Difference, Reading, agreed_reading, differences
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
@@ -279,7 +278,7 @@ def common_columns(descriptions: Mapping[str, Description], reference: Descripti
 
 def reading_of(columns: frozenset[str], reading: Reading) -> Reading:
     """As much of a reading as makes these columns."""
-    return Reading({name: how for name, how in reading.items() if set(columns_made(name, how)) <= columns})
+    return Reading({name: how for name, how in reading.items() if set(how.made(name)) <= columns})
 
 
 class _Party:
@@ -287,7 +286,7 @@ class _Party:
 
     def __init__(self, described: Description) -> None:
         self.described = described
-        home = {made: name for name, how in described.reading.items() for made in columns_made(name, how)}
+        home = {made: name for name, how in described.reading.items() for made in how.made(name)}
         layouts: dict[str, set[tuple[str, str, int]]] = {}
         for name, kind, width in described.layout:
             layouts.setdefault(home.get(name, name), set()).add((name, kind, width))

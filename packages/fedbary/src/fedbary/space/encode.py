@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.agreed import Difference, differences
-from fedbary.data.columns import kind_of
-from fedbary.data.read_columns import UNREAD
+from fedbary.columns.arrays import kind_of
+from fedbary.columns.column import UNREAD
+from fedbary.data.reading import Difference, differences
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.notes import Fact, Note

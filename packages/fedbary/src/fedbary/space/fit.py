@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedbary.data.reading import Reading, columns_made
+from fedbary.data.reading import Reading
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.notes import Note
@@ -159,7 +159,7 @@ def _draft(common: Common, settings: Space) -> Schema:
         parts = [one[name] for one in described]
         columns.append(SPECS[parts[0].kind].agreed(parts, settings.scaling))
     constant = {column.name for column, varies in columns if not varies}
-    constant |= {made for name, how in common.reading.items() if name in constant for made in columns_made(name, how)}
+    constant |= {made for name, how in common.reading.items() if name in constant for made in how.made(name)}
     if len(constant) == len(columns):  # nothing else is there
         constant = set()
     kept = tuple(column for column, _ in columns if column.name not in constant)

@@ -9,8 +9,9 @@ from math import isfinite, sqrt
 from typing import Any
 
 from fedbary.checks import did_you_mean
-from fedbary.data.categories import category_name, two_spellings
-from fedbary.data.reading import MONTH, WEEKDAY, ColumnReading, Reading, ReadKind
+from fedbary.columns import Boolean, Category, Column, Date, Image, Number, Ordered, Text, Vector
+from fedbary.columns.category import category_name, two_spellings
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.space.columns import BlockSpec, BooleanSpec, CategorySpec, ColumnSpec, NumberSpec
 from fedbary.space.fit import clip_of_standard_rows, random_directions
@@ -78,7 +79,7 @@ def _label(whole: _Keys, *, weight: float) -> LabelSpec:
     return LabelSpec(name, "number", "numeric", mean=centre, scale=scale, weight=weight)
 
 
-def _column(name: str, keys: _Keys) -> tuple[ColumnReading, tuple[ColumnSpec, ...]]:
+def _column(name: str, keys: _Keys) -> tuple[Column, tuple[ColumnSpec, ...]]:
     """How a column of a file is read, and what it becomes."""
     values = keys.values
     what = next((key for key in _KINDS if key in values and values[key] is not False), "centre")
@@ -87,14 +88,14 @@ def _column(name: str, keys: _Keys) -> tuple[ColumnReading, tuple[ColumnSpec, ..
     lacks = keys.truth("may_lack")
     if what == "levels":
         levels = tuple(sorted(keys.names("levels", least=1, column=name)))
-        return ColumnReading("category"), (CategorySpec(name, categories=levels, absence=2.0, may_lack=lacks),)
+        return Category(), (CategorySpec(name, categories=levels, absence=2.0, may_lack=lacks),)
     if what == "ordered":
         order = keys.names("ordered", least=2, column=name)
         usual = keys.over(centre=(len(order) - 1) / 2.0, scale=sqrt((len(order) ** 2 - 1) / 12.0))
-        return ColumnReading("ordered", order), (_numbers(NumberSpec, name, usual, lacks),)
+        return Ordered(order), (_numbers(NumberSpec, name, usual, lacks),)
     if what == "boolean":
         keys.truth("boolean")
-        return ColumnReading("boolean"), (_numbers(BooleanSpec, name, keys.over(centre=0.5, scale=0.5), lacks),)
+        return Boolean(), (_numbers(BooleanSpec, name, keys.over(centre=0.5, scale=0.5), lacks),)
     if what == "date":
         keys.truth("date")
         centre = values.get("centre")
@@ -102,16 +103,16 @@ def _column(name: str, keys: _Keys) -> tuple[ColumnReading, tuple[ColumnSpec, ..
             since = datetime(centre.year, centre.month, centre.day) - datetime(1970, 1, 1)
             keys = _Keys(keys.place, {**values, "centre": since.days})
         circle = _Keys(keys.place, {"centre": 0.0, "scale": _CIRCLE})
-        circles = (_numbers(BlockSpec, made.format(name), circle, lacks, width=2) for made in (MONTH, WEEKDAY))
-        return ColumnReading("date"), (_numbers(NumberSpec, name, keys, lacks), *circles)
+        circles = (_numbers(BlockSpec, made, circle, lacks, width=2) for made in Date().made(name)[1:])
+        return Date(), (_numbers(NumberSpec, name, keys, lacks), *circles)
     if what in ("encoder", "width"):
         if what == "encoder":
             reading, width = _encoder(keys)
         else:
             width = keys.whole("width")
-            reading = ColumnReading("vector", width=width)
+            reading = Vector(width=width)
         return reading, (_numbers(BlockSpec, name, keys, lacks, width=width),)
-    return ColumnReading("number"), (_numbers(NumberSpec, name, keys, lacks),)
+    return Number(), (_numbers(NumberSpec, name, keys, lacks),)
 
 
 def _numbers(spec: type[NumberSpec], name: str, keys: _Keys, lacks: bool, *, width: int = 1) -> NumberSpec:
@@ -122,18 +123,18 @@ def _numbers(spec: type[NumberSpec], name: str, keys: _Keys, lacks: bool, *, wid
     return spec(name, width=width, mean=centre, scale=scale, middle=centre, absence=2.0 * width, may_lack=lacks)
 
 
-def _encoder(keys: _Keys) -> tuple[ColumnReading, int]:
+def _encoder(keys: _Keys) -> tuple[Column, int]:
     from fedbary.data.encoders import encoder_of, suits
 
     named = keys.values["encoder"]
     if not isinstance(named, str):
         raise keys.wrong("encoder", "the name of an encoder, such as hashing or pixels:28x28x1", named)
-    kind: ReadKind = "text" if suits(named, "text") else "image"
+    kind = Text if suits(named, "text") else Image
     try:
-        encoder = encoder_of(named, "text" if kind == "text" else "image")
+        encoder = encoder_of(named, kind.cell_kind)
     except (DataError, SettingsError) as error:
         raise keys.wrong("encoder", "the name of an encoder that is here", str(error)) from error
-    return ColumnReading(kind, encoder=encoder.name, digest=encoder.digest), encoder.width
+    return kind(encoder.name, encoder.digest), encoder.width
 
 
 class _Keys:

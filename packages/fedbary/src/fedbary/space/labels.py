@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.categories import category_name, category_names
-from fedbary.data.columns import holds_classes
+from fedbary.columns.arrays import holds_classes
+from fedbary.columns.category import category_name, category_names
 from fedbary.errors import DataError, SchemaError
 from fedbary.space.columns import (
     SMALLEST,

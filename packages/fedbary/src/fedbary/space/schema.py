@@ -17,9 +17,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fedbary.columns import Boolean, Category, Column, Number, Ordered, Vector
+from fedbary.columns.category import two_spellings
 from fedbary.data.atomic import write_atomically
-from fedbary.data.categories import two_spellings
-from fedbary.data.reading import LEFT_OUT, ColumnReading, Reading, ReadKind, columns_made
+from fedbary.data.reading import Reading
 from fedbary.errors import SchemaError
 from fedbary.notes import Note
 from fedbary.space.columns import NUMBERS, SMALLEST, ColumnSpec, Floats, column_from_json, pack, unpack, within_bounds
@@ -30,20 +31,7 @@ VERSION = 5
 # A schema is a small file; anything larger is not one.
 MAX_BYTES = 256 * 2**20
 # How columns are read of which a schema only says what they are.
-_READ_AS: dict[str, ReadKind] = {
-    "numeric": "number", "boolean": "boolean", "categorical": "category", "block": "vector"
-}  # fmt: skip
-# What a column of a file may be in a schema, a description or a card, by what it is read as.
-_MAY_BE = {
-    "number": ("numeric", "boolean"),
-    "boolean": ("boolean", "numeric"),
-    "category": ("categorical",),
-    "ordered": ("numeric",),
-    "date": ("numeric",),
-    "vector": ("block",),
-    "image": ("block",),
-    "text": ("block",),
-}
+_READ_AS: dict[str, Column] = {"numeric": Number(), "boolean": Boolean(), "categorical": Category()}
 _MOST_COORDINATES = 2**20
 # How far directions may be from orthonormal, and a metric from symmetric.
 _ROUNDING = 1e-6
@@ -92,7 +80,7 @@ class Schema:
     def __post_init__(self) -> None:
         """Refuse classes and levels of which two are one category: which of them a row has would be anybody's guess."""
         named = [(column.name, column.categories) for column in self.columns]
-        named += [(name, how.levels) for name, how in self.reading.items()]
+        named += [(name, how.levels) for name, how in self.reading.items() if isinstance(how, Ordered)]
         for column, names in [(self.label.name, self.label.classes), *named]:
             if (spelled := two_spellings(names)) is not None:
                 raise SchemaError("schema.two-spellings", column=column, first=spelled[0], second=spelled[1])
@@ -123,7 +111,7 @@ class Schema:
         """How a file's columns become these: as was said, and where nobody said anything, as what they are here."""
         said = set(self.reading.columns())
         rest = {
-            column.name: ColumnReading(_READ_AS[column.kind], width=column.width if column.kind == "block" else 0)
+            column.name: Vector(column.width) if column.kind == "block" else _READ_AS[column.kind]
             for column in self.columns
             if column.name not in said
         }
@@ -280,21 +268,21 @@ def is_reading_of(reading: Reading, columns: Iterable[_Column]) -> bool:
     """Whether files that are read like this have such columns, and no column comes from two of a file's."""
     found = {column.name: (column.kind, column.width) for column in columns}
     made = reading.columns()
-    if len(set(made)) < len(made) or any(column.kind in LEFT_OUT for column in reading.values()):
+    if len(set(made)) < len(made) or any(column.left_out for column in reading.values()):
         return False
     return all(is_made_of(name, column, found) for name, column in reading.items())
 
 
-def is_made_of(name: str, column: ColumnReading, found: Mapping[str, tuple[str, int]]) -> bool:
+def is_made_of(name: str, column: Column, found: Mapping[str, tuple[str, int]]) -> bool:
     """Whether what a file's column becomes is among columns of some kinds and widths.
 
     Of another width, a few words of a schema would make a client fill its memory with numbers that have no place in it.
     """
     from fedbary.data.encoders import width_of
 
-    own, *circles = columns_made(name, column)
+    own, *circles = column.made(name)
     kind, width = found.get(own, ("", 0))
-    fits = kind in _MAY_BE[column.kind] and (column.width or width_of(column)) in (None, width)
+    fits = kind in column.schema_kinds and width_of(column) in (None, width)
     return fits and all(found.get(one) == ("block", 2) for one in circles)
 
 

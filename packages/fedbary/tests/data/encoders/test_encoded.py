@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from codes import coded
+from fedbary import columns
 from fedbary.data.encoders import encoded, encoder_of, is_image, suits, width_of
-from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
 TEXTS = ["dry cough and fever", "no complaint", "Dry cough", "", "fever, fever, fever"]
@@ -163,7 +163,7 @@ def test_an_encoder_of_texts_leaves_images_to_pixels():
 
 def test_the_agreed_encoder_is_used_and_another_one_refused():
     found = encoded(images(), kind="image", name="scan")
-    agreed = ColumnReading("image", encoder=found.encoder, digest=found.digest)
+    agreed = columns.Image(encoder=found.encoder, digest=found.digest)
     other = encoded(images(2, (64, 64, 3)), "pixels", kind="image", name="scan", agreed=agreed)
     assert (other.encoder, other.digest, other.block.shape, other.notes) == (found.encoder, found.digest, (2, 784), ())
     for_texts = encoded(images(), "sentence-transformers:words", kind="image", name="scan", agreed=agreed)
@@ -176,7 +176,7 @@ def test_the_agreed_encoder_is_used_and_another_one_refused():
 
 
 def test_another_party_cannot_ask_for_what_needs_files():
-    agreed = ColumnReading("text", encoder="sentence-transformers:/etc", digest="0")
+    agreed = columns.Text(encoder="sentence-transformers:/etc", digest="0")
     with pytest.raises(DataError, check=coded("encoders.ask-for-it")):
         encoded(TEXTS, kind="text", name="remark", agreed=agreed)
 
@@ -194,7 +194,7 @@ def test_large_photos_are_made_smaller_first_so_that_a_batch_fits_the_memory():
 
 
 def test_a_table_that_would_fill_the_memory_is_refused_before_it_is_made():
-    agreed = ColumnReading("image", encoder="pixels:256x256x3")
+    agreed = columns.Image(encoder="pixels:256x256x3")
     with pytest.raises(DataError, check=coded("encoders.too-many-numbers")):
         encoded([None] * 10_000, kind="image", name="scan", agreed=agreed, alone=True)
 
@@ -210,5 +210,5 @@ def test_schemas_of_earlier_versions_know_these_encoders():
 def test_what_is_an_image_and_how_wide_it_becomes():
     cells = ("scans/a.PNG", b"\x89PNG...", "a text", 3.5)
     assert [is_image(cell) for cell in cells] == [True, True, False, False]
-    readings = (ColumnReading("text", encoder="hashing:64"), ColumnReading("image", encoder="pixels:0x0"))
+    readings = (columns.Text(encoder="hashing:64"), columns.Image(encoder="pixels:0x0"))
     assert [width_of(reading) for reading in readings] == [64, 0]

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from codes import coded
+from fedbary.columns import Text
 from fedbary.data.encoders import encoded, encoder_of
-from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
 TEXTS = ["dry cough", "no complaint", "fever"]
@@ -22,7 +22,7 @@ def test_a_function_is_known_by_what_it_makes_of_public_examples():
     other = encoder_of(lambda texts: [[len(text), text.count("e")] for text in texts], "text")
     assert ours.digest == same.digest != other.digest
     assert (ours.name, ours.width) == ("function", 2)
-    agreed = ColumnReading("text", encoder="function", digest=ours.digest)
+    agreed = Text(encoder="function", digest=ours.digest)
     np.testing.assert_array_equal(
         encoded(TEXTS, lengths, kind="text", name="remark", agreed=agreed).block, lengths(TEXTS)
     )

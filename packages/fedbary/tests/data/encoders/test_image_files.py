@@ -8,10 +8,11 @@ import pytest
 from PIL import Image
 
 from codes import coded
+from fedbary import columns
 from fedbary.data.encoders import encoded
 from fedbary.data.formats.cells import Request
 from fedbary.data.formats.images import is_image_folder, read_image_folder, with_images
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
 
@@ -76,7 +77,7 @@ def test_other_columns_stay_as_they_are(cells, site):
 
 def test_an_agreed_column_of_images_is_read_cell_by_cell(site):
     frame = pd.DataFrame({"scan": ["no.png", "a cat", None], "kind": ["cat/a.png", "cat/a.png", "dog/a.png"]})
-    reading = Reading({"scan": ColumnReading("image"), "kind": ColumnReading("category")})
+    reading = Reading({"scan": columns.Image(), "kind": columns.Category()})
     found = with_images(frame, site, reading)
     assert [cell and cell["path"] for cell in found["scan"][:2]] == [str(site / "no.png"), str(site / "a cat")]
     assert found["kind"].tolist() == frame["kind"].tolist()
@@ -86,7 +87,7 @@ def test_only_files_that_are_called_images_are_opened_for_a_column_of_images(sit
     """Another party may say that a column names images, and somebody else may have written its cells."""
     image = site / "cat" / "a.png"
     image.rename(image.with_suffix(".secret"))
-    agreed = ColumnReading("image", encoder="pixels:8x8x1")
+    agreed = columns.Image(encoder="pixels:8x8x1")
     cells = [str(image.with_suffix(".secret")), "/proc/kmsg", str(site / "dog" / "a.png")]
     found = encoded(cells, kind="image", name="scan", agreed=agreed, alone=True)
     assert np.isnan(found.block).any(axis=1).tolist() == [True, True, False]

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from codes import coded
+from fedbary.columns import Text
 from fedbary.data.encoders import encoded, encoder_of, models
-from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 
 torch = pytest.importorskip("torch")
@@ -83,7 +83,7 @@ def test_a_model_is_known_by_its_weights_and_what_it_does_with_them(bert, tmp_pa
     )
     assert ours == same
     assert len({ours, other, pooled}) == 3
-    agreed = ColumnReading("text", encoder="sentence-transformers:tiny", digest=ours)
+    agreed = Text(encoder="sentence-transformers:tiny", digest=ours)
     found = encoded(TEXTS, f"sentence-transformers:{copy}", kind="text", name="remark", agreed=agreed)
     assert (found.encoder, found.digest) == ("sentence-transformers:tiny", ours)
     with pytest.raises(DataError, check=coded("encoders.differs")):

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from codes import coded
+from fedbary.columns import Category, Number
 from fedbary.data import read
 from fedbary.data.formats import opened, table_suffix
 from fedbary.data.formats.cells import clean_names
 from fedbary.data.formats.text_files import first_line
 from fedbary.data.options import ReadOptions
-from fedbary.data.reading import ColumnReading, Reading
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 
 FRAME = pd.DataFrame(
@@ -119,7 +120,7 @@ def test_lines_and_columns_of_separators_alone_are_none(tmp_path):
 
 def test_columns_that_are_no_numbers_keep_their_zeros(tmp_path):
     text = "zip,ward,size,day,age,label\n01234,007,1,20240101,07,x\n"
-    reading = Reading({"ward": ColumnReading("category"), "age": ColumnReading("number")})
+    reading = Reading({"ward": Category(), "age": Number()})
     options = {"categories": "zip", "ordered": ("size=1<2",), "dates": "day"}
     frame = cells(tmp_path / "mine.csv", text, reading=reading, **options).frame
     assert frame.iloc[0].tolist() == ["01234", "007", "1", "20240101", 7, "x"]
@@ -166,7 +167,7 @@ def test_digits_that_begin_with_a_zero_stay_as_they_are_written(tmp_path):
     assert frame["zip"].tolist()[:2] == ["01234", "98765"]
     assert frame["age"].tolist() == [31, 0, 7.5]
     assert cells(tmp_path / "mine.csv", text, numeric="zip").frame["zip"].tolist()[:2] == [1234, 98765]
-    reading = Reading({"zip": ColumnReading("number")})
+    reading = Reading({"zip": Number()})
     assert cells(tmp_path / "mine.csv", text, reading=reading).frame["zip"].tolist()[:2] == [1234, 98765]
 
 

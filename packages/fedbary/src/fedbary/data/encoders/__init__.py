@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fedbary.checks import did_you_mean
+from fedbary.columns import Column, Encoded, Vector
 from fedbary.data.encoders.cache import EncodingCache, encoding_cache
 from fedbary.data.encoders.encoder import Block, CellKind, Encoder, fitting_pixels, hashing, of_function, pixels
 from fedbary.data.encoders.models import SENTENCES, VISION
 from fedbary.data.formats.images import content_of, file_of, is_image, opened_image
 from fedbary.data.options import ENCODERS
-from fedbary.data.reading import ColumnReading
 from fedbary.errors import DataError, SettingsError
 from fedbary.notes import Note
 
@@ -72,12 +72,14 @@ def suits(spec: Spec | None, kind: CellKind) -> bool:
     return family not in _FAMILIES or _FAMILIES[family][0] == kind
 
 
-def width_of(column: ColumnReading) -> int | None:
-    """How many numbers the encoder of a column makes of a cell; None where only files say it, 0 if there is none."""
-    if column.encoder.partition(":")[0] not in _WITHOUT_FILES:
+def width_of(column: Column) -> int | None:
+    """How many numbers a vector has, or an encoder makes of a cell; None where nobody says it, 0 if there is none."""
+    if isinstance(column, Vector):
+        return column.width or None
+    if not isinstance(column, Encoded) or column.encoder.partition(":")[0] not in _WITHOUT_FILES:
         return None
     try:
-        return encoder_of(column.encoder, "image" if column.kind == "image" else "text").width
+        return encoder_of(column.encoder, column.cell_kind).width
     except (DataError, SettingsError):
         return 0
 
@@ -108,7 +110,7 @@ def encoded(
     *,
     kind: CellKind,
     name: str,
-    agreed: ColumnReading | None = None,
+    agreed: Encoded | None = None,
     alone: bool = False,
 ) -> EncodedCells:
     """Encode a column of images or texts.

@@ -17,6 +17,7 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedbary.columns import Number
 from fedbary.data.formats import cells
 from fedbary.data.formats.cells import Cells, Request, clean_names, column_without_name, readable
 from fedbary.data.formats.text_files import TextFile, encoding_notes, member_name, text_file
@@ -33,7 +34,6 @@ COMPRESSED = (".gz", ".zip")
 CSV = (*SEPARATORS, *(plain + packed for packed in COMPRESSED for plain in SEPARATORS), ".zip")
 _WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 # In columns of these kinds 007 is not 7; and where numbers have decimal commas, 1.234 is none of Python's.
-_AS_WRITTEN = ("category", "ordered", "date", "text", "identifier")
 # How many rows are looked at for numbers that begin with a zero.
 _SAMPLE = 1000
 _DIGITS = re.compile("[0-9]+")
@@ -219,9 +219,8 @@ def _told(options: ReadOptions, reading: Reading | None, codes: Iterable[str]) -
     wanted = {name for name in codes if name not in agreed and name not in options.numeric}
     # An order follows the name of some: size=S<M<L.
     wanted |= {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
-    return frozenset(
-        {*wanted, *whose, *(name for name, how in agreed.items() if how.kind in _AS_WRITTEN or how.decimal == ",")}
-    )
+    comma = {name for name, how in agreed.items() if isinstance(how, Number) and how.decimal == ","}
+    return frozenset({*wanted, *whose, *comma, *(name for name, how in agreed.items() if how.as_written)})
 
 
 def _precision() -> Literal["round_trip"] | None:

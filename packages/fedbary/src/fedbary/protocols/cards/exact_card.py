@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.columns.category import category_names
 from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
 from fedbary.data.ahead import ahead
-from fedbary.data.categories import category_names
 from fedbary.data.changed import changed
 from fedbary.data.table import PART, Table
 from fedbary.protocols.cards.card import Card, CardColumn, joined

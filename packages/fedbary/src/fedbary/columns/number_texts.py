@@ -1,6 +1,6 @@
 """Numbers that are written as text: 1,5 and 1.234,5 and 1,234.5, € 3, 12 %, 3 kg, and times of day.
 
-Each text is read by itself. Only ``1,234`` says two things: `decimal_of` looks for other texts that tell which.
+Each text is read by itself. Only ``1,234`` says two things: `NumberTexts.decimal` looks for others that tell which.
 """
 
 from __future__ import annotations
@@ -13,30 +13,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, as_numbers, groups, matches
+from fedbary.columns.cells import Mask, TextCells, as_arrow, as_numbers, groups, matches
 
 Floats = NDArray[np.float64]
-
-# What people write for a missing cell, in small letters; the empty text is missing anyway.
-MARKS = frozenset(
-    ("?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "n/a", "na", "n.a.", "#n/a", "<na>", "nan", "null")
-)
-# These could be names of categories, but say nothing in a column of numbers, dates or truths.
-NUMBER_MARKS = MARKS | {"none", "nil", "missing", "unknown", "not available", "not applicable", "#value!", "#div/0!"}
 
 
 @dataclass(frozen=True)
 class NumberTexts:
-    """Texts, taken apart once: most are digits with a point or a comma, and only the rest is looked at closely.
-
-    Examples
-    --------
-    >>> texts = NumberTexts.of(as_arrow(["1,5", "1.234,5", "€ 3", "12 %", "13:45", "1e3", "many"]))
-    >>> texts.numbers().tolist()
-    [1.5, 1234.5, 3.0, 12.0, 13.75, 1000.0, nan]
-    >>> sorted(texts.units()), texts.decimal()
-    (['%', 'hours', '€'], ',')
-    """
+    """Texts, taken apart once: most are digits with a point or a comma, and only the rest is looked at closely."""
 
     written: Any
     points: Mask
@@ -67,7 +51,7 @@ class NumberTexts:
         if len(self.others):
             body, _ = self.rest
             rest = _decided(body, decimal)
-            times = as_mask(_is_empty(body))
+            times = matches(body, "")
             rest[times] = _times(self.written.take(self.others[times]))
             found[self.others] = rest
         return found
@@ -105,6 +89,11 @@ class NumberTexts:
         return bool(matches(self.written.filter(self.points), "0[0-9]+").any())
 
 
+def number_texts(cells: TextCells) -> NumberTexts:
+    """The levels that say something, taken apart as numbers."""
+    return cells.once("numbers", lambda: NumberTexts.of(cells.telling_arrow))
+
+
 def numbers_of(texts: Sequence[str], decimal: str = "") -> Floats:
     """The number of each text, NaN where there is none."""
     return NumberTexts.of(as_arrow(texts)).numbers(decimal)
@@ -132,7 +121,8 @@ _CLOCK = (
     r"(?:\s*(?P<half>[aApP])\.?[mM]\.?)?"
 )
 _SPAN = (
-    r"(?P<days>[+-]?[0-9]+) days?,? \+?(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9](?:\.[0-9]+)?)"
+    r"(?P<sign>[+-]?)(?P<days>[0-9]+) days?,? "
+    r"\+?(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9](?:\.[0-9]+)?)"
 )
 # What a text begins with that could be a number: others are not looked at.
 _BEGINNING = f"(?i)(?:[-+−.,0-9]|{_CURRENCIES}|inf|true|false)(?s:.*)"
@@ -202,7 +192,7 @@ def _times(texts: Any) -> Floats:
     found = np.full(len(texts), np.nan)
     is_clock, parts = groups(texts, _CLOCK)
     if is_clock.any():
-        hour, minute, second = (_or_zero(parts[name]) for name in ("hour", "minute", "second"))
+        hour, minute, second = (as_numbers(parts[name], "0") for name in ("hour", "minute", "second"))
         half = np.char.lower(parts["half"].to_numpy(zero_copy_only=False).astype(str))
         named = half != ""
         is_clock &= np.where(named, (hour >= 1) & (hour <= 12), hour < 24)
@@ -210,24 +200,13 @@ def _times(texts: Any) -> Floats:
         found[is_clock] = (hour + minute / 60 + second / 3600)[is_clock]
     is_span, parts = groups(texts, _SPAN)
     if is_span.any():
-        days, hour, minute, second = (_or_zero(parts[name]) for name in ("days", "hour", "minute", "second"))
+        days, hour, minute, second = (as_numbers(parts[name], "0") for name in ("days", "hour", "minute", "second"))
+        days = np.where(matches(parts["sign"], "-"), -days, days)
         found[is_span] = (days + (hour + minute / 60 + second / 3600) / 24)[is_span]
     for words, value in ((r"(?i)\+?inf(?:inity)?", np.inf), ("(?i)-inf(?:inity)?", -np.inf), *_TRUTHS):
         found[matches(texts, words)] = value
     return found
 
 
-def _or_zero(digits: Any) -> Floats:
-    import pyarrow.compute as pc
-
-    return as_numbers(pc.if_else(pc.equal(digits, ""), "0", pc.replace_substring(digits, "+", "")))
-
-
 def _have_commas(body: Any) -> Mask:
     return matches(body, ".*,.*")
-
-
-def _is_empty(body: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.equal(body, "")

@@ -1,4 +1,4 @@
-"""Dates that are written as text: ISO, day or month first, with the month's name, 20200403, or a year alone.
+"""`Date`: ISO, day or month first, with the month's name, 20200403, or a year alone; as days, month and weekday.
 
 Each text is read by itself. Only 03/04/2020 says two things: `order_of` looks for other texts that tell which.
 """
@@ -7,29 +7,147 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data.arrow_texts import Mask, as_arrow, as_mask, groups, matches
+from fedbary.columns.arrays import Array
+from fedbary.columns.cells import (
+    NUMBER_MARKS,
+    ColumnCells,
+    Mask,
+    TextCells,
+    as_arrow,
+    as_mask,
+    as_numbers,
+    as_texts,
+    form_of,
+    groups,
+    matches,
+    present_cells,
+)
+from fedbary.columns.column import Clues, Column, mostly
+from fedbary.columns.identifier import names_rows
+from fedbary.columns.number_texts import number_texts
+from fedbary.errors import DataError
 
 Moments = npt.NDArray[np.datetime64]
 Ints = npt.NDArray[np.int64]
 ORDERS = ("dmy", "mdy")
+# What a column of dates becomes, besides its days since 1970.
+_MONTH, _WEEKDAY = "{} (month)", "{} (weekday)"
+
+
+@dataclass(frozen=True)
+class Date(Column):
+    """Days since 1970, and month and weekday on circles; ``order`` is how this owner writes them, ``dmy`` or ``mdy``.
+
+    The order is empty where each cell says it by itself.
+    """
+
+    order: str = field(default="", compare=False)
+
+    kind: ClassVar[str] = "date"
+    words: ClassVar[str] = "a date"
+    plural: ClassVar[str] = "dates"
+    option: ClassVar[str] = "dates"
+    marks: ClassVar[frozenset[str]] = NUMBER_MARKS
+    as_written: ClassVar[bool] = True
+
+    @classmethod
+    def guess(cls, clues: Clues) -> Self | None:
+        """Arrays of moments, and numbers and texts that all can be read as days, or all texts but a few."""
+        cells = clues.texts
+        if cells is None and form_of(clues.cells) == "moments":
+            return cls()
+        if cls.fits(clues):
+            clues.notes.append("data.read-as-dates")
+            return cls(_order(clues, cells) if cells is not None and _readable(cells).all() else "")
+        if cells is None or not cells.telling or not mostly(clues, cells, _readable(cells), "dates"):
+            return None
+        clues.notes.append("data.read-as-dates")
+        return cls(_order(clues, cells))
+
+    @classmethod
+    def fits(cls, clues: Clues) -> bool:
+        """Whether numbers or texts all are days; then they are dates rather than numbers."""
+        cells = clues.texts
+        if cells is not None:
+            texts = number_texts(cells)
+            return bool(cells.telling) and (
+                bool(_readable(cells).all()) or (bool(texts.points.all()) and are_day_numbers(texts.numbers()))
+            )
+        if form_of(clues.cells) != "numbers" or names_rows(clues):
+            return False
+        numbers = np.asarray(clues.cells)
+        return are_day_numbers(numbers[~np.isnan(numbers)])
+
+    @classmethod
+    def told(cls, said: str, names: Sequence[str]) -> tuple[str, Column]:
+        """A column's name, perhaps with an order behind it, such as day=dmy."""
+        name, _, order = said.rpartition("=") if said not in names and said.endswith(ORDERS) else (said, "", "")
+        return name.strip(), cls(order)
+
+    def as_it_is_written(self, clues: Clues) -> Self:
+        """With the order that texts say."""
+        cells = clues.cells
+        return replace(self, order=self.order or _order(clues, cells)) if isinstance(cells, TextCells) else self
+
+    def read(self, cells: ColumnCells) -> tuple[Array, Mask]:
+        """The moment of each cell in UTC, NaT where there is none."""
+        if isinstance(cells, TextCells):
+            return cells.spread_telling(_moments_of(cells, self.order))
+        if cells.dtype.kind == "M":
+            return cells, np.zeros(len(cells), dtype=bool)
+        if cells.dtype.kind in "iuf":
+            return self.read(as_texts(cells))
+        return np.full(len(cells), np.datetime64("NaT", "us")), present_cells(cells)
+
+    def arrays(self, name: str, values: Array) -> dict[str, Array]:
+        """Days, and points on circles, so that December lies beside January."""
+        months = values.astype("datetime64[M]").astype(np.int64) % 12
+        weekdays = (values.astype("datetime64[D]").astype(np.int64) + 3) % 7  # the first of 1970 was a Thursday
+        found = [(values - np.datetime64(0, "us")) / np.timedelta64(1, "D")]
+        for turns in (months / 12, weekdays / 7):
+            circle = np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
+            found.append(np.where(np.isnat(values)[:, None], np.nan, circle))
+        return dict(zip(self.made(name), found, strict=True))
+
+    def made(self, name: str) -> tuple[str, ...]:
+        """Days, month and weekday."""
+        return name, _MONTH.format(name), _WEEKDAY.format(name)
+
+
+def _order(clues: Clues, cells: TextCells) -> str:
+    """Whether the day or the month comes first in dates that are written as text."""
+    found = _order_of(cells)
+    if found in ("both", "unclear"):
+        example = next(level for level in cells.telling if order_of([level]))
+        raise DataError("data.dates-unclear", column=clues.name, example=example)
+    return found
+
+
+def _order_of(cells: TextCells) -> str:
+    return cells.once("order", lambda: order_of(cells.telling))
+
+
+def _moments_of(cells: TextCells, order: str) -> Moments:
+    return cells.once(f"moments {order}", lambda: moments_of(cells.telling, order))
+
+
+def _readable(cells: TextCells) -> Mask:
+    """Also 03/04/2020, whichever day that is; but 2020 among numbers is one of them."""
+    texts = number_texts(cells)
+    if 2 * int((texts.points | texts.commas).sum()) > len(texts.points):
+        return np.zeros(len(texts.points), dtype=bool)
+    orders = ORDERS if _order_of(cells) in ("both", "unclear") else (_order_of(cells),)
+    return np.asarray(np.any([~np.isnat(_moments_of(cells, one)) for one in orders], axis=0))
 
 
 def moments_of(texts: Sequence[str], order: str = "") -> Moments:
-    """The moment of each text in UTC, NaT where there is none.
-
-    Examples
-    --------
-    >>> moments_of(["2020-04-03 06:00", "3.4.2020", "Apr 3, 2020", "13/04/2020", "03/04/2020"]).astype("M8[h]")
-    array(['2020-04-03T06', '2020-04-03T00', '2020-04-03T00', '2020-04-13T00',
-                     'NaT'], dtype='datetime64[h]')
-    >>> moments_of(["03/04/2020"], "dmy").astype("M8[D]")
-    array(['2020-04-03'], dtype='datetime64[D]')
-    """
+    """The moment of each text in UTC, NaT where there is none."""
     written = as_arrow(texts)
     found = np.full(len(texts), np.datetime64("NaT", "us"))
     iso = matches(written, _ISO)
@@ -48,13 +166,7 @@ def moments_of(texts: Sequence[str], order: str = "") -> Moments:
 
 
 def order_of(texts: Sequence[str]) -> Literal["", "dmy", "mdy", "both", "unclear"]:
-    """Whether day or month comes first: empty where no text needs to be told, ``unclear`` where none of them tells.
-
-    Examples
-    --------
-    >>> order_of(["03/04/2020", "13/04/2020"]), order_of(["03/04/2020"]), order_of(["2020-04-03"])
-    ('dmy', 'unclear', '')
-    """
+    """Whether day or month comes first: empty where no text needs to be told, ``unclear`` where none of them tells."""
     written = as_arrow(texts)
     fits, parts = groups(written.filter(matches(written, _AMBIGUOUS)), _NUMERIC)
     first, second = (_ints(parts[name].filter(fits)) for name in ("first", "second"))
@@ -65,13 +177,7 @@ def order_of(texts: Sequence[str]) -> Literal["", "dmy", "mdy", "both", "unclear
 
 
 def are_day_numbers(numbers: npt.NDArray[Any]) -> bool:
-    """Whether all numbers are days that are written as one, such as 20200403, of the last or of this century.
-
-    Examples
-    --------
-    >>> are_day_numbers(np.array([20200403, 19991231])), are_day_numbers(np.array([20200403, 20201399]))
-    (True, False)
-    """
+    """Whether all numbers are days that are written as one, such as 20200403, of the last or of this century."""
     if not len(numbers) or numbers.min() < 19000101 or numbers.max() > 20991231 or (numbers % 1).any():
         return False
     written = [str(number) for number in np.unique(numbers).astype(np.int64).tolist()]
@@ -171,11 +277,7 @@ def _iso(texts: Any) -> Moments:
 
 
 def _ints(digits: Any, empty: int = 0) -> Ints:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    filled = pc.if_else(pc.equal(digits, ""), str(empty), digits)
-    return np.asarray(pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False))
+    return as_numbers(digits, str(empty)).astype(np.int64)
 
 
 def _equal(part: Any, other: Any) -> Mask:
