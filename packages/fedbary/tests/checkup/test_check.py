@@ -8,7 +8,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded
-from fedbary.checkup.finding import Severity
+from fedbary.checkup.findings import Severity
 from fedbary.checkup.result import of_columns
 from fedbary.errors import DataError
 

@@ -8,7 +8,7 @@ import pytest
 
 import fedbary as fb
 from codes import coded
-from fedbary.checkup.page import checkup_html
+from fedbary.checkup.result import checkup_html
 from fedbary.errors import DataError
 
 HOSTILE = ["<b>", "</script><script>alert(1)</script>", "{{ 7 * 7 }}", "=1+1", "x" * 300, "\u202eمستشفى"]

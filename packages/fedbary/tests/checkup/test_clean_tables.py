@@ -8,8 +8,8 @@ import pytest
 from sklearn import datasets
 
 import fedbary as fb
-from fedbary.checkup.finding import Severity
-from fedbary.checkup.outliers import outliers
+from fedbary.checkup.findings import Severity
+from fedbary.checkup.numbers import outliers
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 BUNDLED = ["iris", "wine", "breast_cancer", "diabetes", "digits"]

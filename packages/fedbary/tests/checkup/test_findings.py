@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 import fedbary as fb
-from fedbary.checkup.finding import Finding, Severity
+from fedbary.checkup.check import LOOKS
+from fedbary.checkup.coded import in_words
+from fedbary.checkup.findings import Finding, Severity, written_differently
+from fedbary.checkup.result import ColumnFacts, values_in_words
+from fedbary.sentences.checkup import SENTENCES
 
 ROWS = 400
 
@@ -198,3 +202,20 @@ def test_rows_without_any_value_are_counted():
     frame = people()
     frame.loc[[3, 9], frame.columns[:-1]] = None
     assert [(one.code, one.count) for one in fb.check(frame, "ill").findings] == [("checkup.empty-rows", 2)]
+
+
+def test_names_of_one_spelling_and_short_ones_that_may_be_codes():
+    counts = {"Male": 3, "female": 9, "male": 7, "Aa": 1, "aa": 1}
+    assert written_differently(counts) == {"Male": "male"}
+
+
+def test_values_in_words():
+    assert [in_words(0.0, "date"), in_words(7.0, "number"), in_words("Oslo", "category")] == ["1970-01-01", "7", "Oslo"]
+    assert values_in_words(ColumnFacts("age", "number", False, 0, 40, 18.0, 43.5, 90.0)) == "18 to 90, median 43.50"
+    assert values_in_words(ColumnFacts("sex", "category", False, 0, 2, frequent=("f", "m"))) == "f and m"
+
+
+def test_every_issue_has_a_sentence_and_every_code_is_one_issue():
+    codes = [issue.code for look in LOOKS for issue in look.issues]
+    assert len(codes) == len(set(codes)) == 20
+    assert {code.removeprefix("checkup.") for code in codes} <= set(SENTENCES)

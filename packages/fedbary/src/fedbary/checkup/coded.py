@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fedbary.columns.arrays import Array, kind_of
 from fedbary.data.table import Table
+from fedbary.wording import dash, number, on_one_line
 
 Codes = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -25,12 +27,6 @@ class Coded:
     """One column: its different values in the order in which they come first, and the place of each row's among them.
 
     A missing cell has the code −1.
-
-    Examples
-    --------
-    >>> column = Coded.of(np.array(["b", None, "a", "b"], dtype=object))
-    >>> column.codes, column.values.tolist(), column.counts
-    (array([ 0, -1,  1,  0]), ['b', 'a'], array([2, 1]))
     """
 
     codes: Codes
@@ -54,10 +50,19 @@ class Coded:
         """How many rows have each value."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
-    @property
+    @cached_property
     def missing(self) -> int:
         """Rows without a value."""
         return int((self.codes < 0).sum())
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers, of which there are some."""
+        return self.values.ndim == 1 and self.values.dtype.kind == "f" and len(self.values) > 0
+
+    def present(self) -> Array:
+        """The value of each row that has one."""
+        return self.values[self.codes[self.codes >= 0]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,17 @@ class CodedTable:
     columns: dict[str, Coded]
     labels: Coded
 
+    @classmethod
+    def of(cls, table: Table) -> CodedTable:
+        """Code every column, and the labels by the names of their classes."""
+        labels: Any = table.labels
+        coded = Coded.of(labels)
+        if labels.dtype.kind == "O":
+            plain, places = np.unique([str(name).strip() for name in coded.values], return_inverse=True)
+            coded = Coded(places[coded.codes].astype(np.int64), plain.astype(object))
+        named = {name: column for name, column in table.columns.items() if name in table.reading or not table.reading}
+        return cls(table, {name: Coded.of(column) for name, column in named.items()}, coded)
+
     def kind(self, name: str) -> str:
         """How a column was read, in the words of a reading."""
         if name in self.table.reading:
@@ -81,21 +97,6 @@ class CodedTable:
     def hashes(self) -> Hashes:
         """A number for every cell, by column and row, the labels last; see `cell_hashes`."""
         return cell_hashes([*self.columns.values(), self.labels])
-
-    @classmethod
-    def of(cls, table: Table) -> CodedTable:
-        """Code every column, and the labels by the names of their classes."""
-        labels: Any = table.labels
-        if labels.dtype.kind == "O":
-            import pandas as pd
-
-            codes, names = pd.factorize(labels)
-            plain, places = np.unique([str(name).strip() for name in names], return_inverse=True)
-            coded = Coded(places[codes].astype(np.int64), plain.astype(object))
-        else:
-            coded = Coded.of(labels)
-        named = {name: column for name, column in table.columns.items() if name in table.reading or not table.reading}
-        return cls(table, {name: Coded.of(column) for name, column in named.items()}, coded)
 
 
 def cell_hashes(columns: Sequence[Coded]) -> Hashes:
@@ -111,3 +112,18 @@ def cell_hashes(columns: Sequence[Coded]) -> Hashes:
 def row_hashes(columns: Sequence[Coded]) -> Hashes:
     """A number for every row, the same for rows that agree in these columns."""
     return np.asarray(cell_hashes(columns).sum(axis=0, dtype=np.uint64))
+
+
+def in_words(value: Any, kind: str) -> str:
+    """A value of a column of that kind."""
+    if isinstance(value, str):
+        return on_one_line(value)
+    return day(float(value)) if kind == "date" else dash(value) if kind == "boolean" else number(value)
+
+
+def day(days: float) -> str:
+    """The date that is so many days after 1970-01-01."""
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=int(np.floor(days))))
+    except OverflowError:
+        return f"day {days:g}"

@@ -7,14 +7,14 @@ than 2·log₂ n of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.checkup.coded import Coded, CodedTable, Hashes, row_hashes
-from fedbary.checkup.finding import Finding, Severity
-from fedbary.notes import Note
+from fedbary.checkup.findings import Facts, Look, Severity
 from fedbary.space.schema import Schema
 
 Mask = NDArray[np.bool_]
@@ -30,64 +30,82 @@ _LEAST_ROWS = 2
 _MOST_COMPARED = 10_000
 
 
-def repeated_rows(coded: CodedTable) -> int:
-    """How many rows repeat an earlier one in every cell and the label.
+class Rows:
+    """The rows of a table by their hashes, and how much each cell says."""
 
-    Examples
-    --------
-    >>> from fedbary.data.table import Table
-    >>> repeated_rows(CodedTable.of(Table({"age": [31, 31, 45]}, ["a", "a", "b"])))
-    1
-    """
-    return len(coded.table) - len(np.unique(coded.hashes.sum(axis=0)))
+    def __init__(self, coded: CodedTable) -> None:
+        self.names, self.columns, self.labels = list(coded.columns), list(coded.columns.values()), coded.labels
+        self.cells, self.label, self.bits = coded.hashes[:-1], coded.hashes[-1], _bits(self.columns)
+        self.keys, self.together = self.cells.sum(axis=0), self.bits.sum(axis=0)
+        self.needed = (2 * np.log2(max(len(self.label), 2)) + _MARGIN) / _OWN_SHARE
+
+    @cached_property
+    def same(self) -> Mask:
+        """Rows that another one repeats in every cell, by more than chance."""
+        found: Mask = _repeats(self.keys) & (self.together >= self.needed)
+        return found
+
+    @cached_property
+    def other_label(self) -> Mask:
+        """Those of them of which not all have one label."""
+        return self.same & ~_all_alike(self.keys, self.label)
+
+    @cached_property
+    def but_one(self) -> tuple[Mask, dict[str, int]]:
+        """Rows that are the same as another but for one column, and how many differ in each."""
+        found, differing = np.zeros(len(self.keys), dtype=bool), {}
+        for name, own, said in zip(self.names, self.cells, self.bits, strict=True):
+            rest = self.keys - own + self.label
+            near = _repeats(rest) & (self.together - said >= self.needed)
+            if near.any():
+                near &= ~_all_alike(rest, self.keys)
+                differing[name] = int(near.sum())
+                found |= near
+        return found, differing
 
 
-def copied_rows(coded: CodedTable, schema: Schema | None) -> list[Finding]:  # noqa: ARG001 - as all that look
-    r"""Copies, copies with another label, and rows that are the same but for one column or for rounding.
+def _rows(coded: CodedTable, schema: Schema | None) -> list[Rows]:  # noqa: ARG001 - as all parts
+    return [Rows(coded)]
 
-    Examples
-    --------
-    >>> from fedbary.data.table import Table
-    >>> cells = np.random.default_rng(0).normal(size=(50, 6))
-    >>> twice = np.vstack([cells, cells[:4]])
-    >>> labels = ["a", "b"] * 25 + ["b", "a", "a", "b"]
-    >>> table = Table(dict(zip("uvwxyz", twice.T)), labels)
-    >>> print(*copied_rows(CodedTable.of(table), None), sep="\n")
-    2 rows repeat an earlier one in every cell: keep one of each
-    4 rows have the same features as another and another label: check their labels
-    """
-    columns = list(coded.columns.values())
-    names = list(coded.columns)
-    cells, label, bits = coded.hashes[:-1], coded.hashes[-1], _bits(columns)
-    rows = cells.sum(axis=0)
-    needed = (2 * np.log2(max(len(label), 2)) + _MARGIN) / _OWN_SHARE
-    together = bits.sum(axis=0)
-    found = []
-    same = _repeats(rows) & (together >= needed)
-    other_label = same & ~_all_alike(rows, label)
-    if (count := int((same & ~other_label & _later(rows)).sum())) >= _LEAST_ROWS:
-        found.append(Note("checkup.copies", {"count": count}))
-    if count := int(other_label.sum()):
-        found.append(Note("checkup.copies-with-other-labels", {"count": count}))
-    but_one = np.zeros(len(rows), dtype=bool)
-    differing: dict[str, int] = {}
-    for name, own, said in zip(names, cells, bits, strict=True):
-        rest = rows - own + label
-        near = _repeats(rest) & (together - said >= needed)
-        if near.any():
-            near &= ~_all_alike(rest, rows)
-            differing[name] = int(near.sum())
-            but_one |= near
-    if (count := int(but_one.sum())) >= _LEAST_ROWS:
-        most = max(differing, key=lambda name: differing[name])
-        found.append(Note("checkup.copies-but-one-column", {"count": count, "column": most}))
-    rounded = [_rounded(column) for column in columns]
-    coarse = row_hashes([*rounded, coded.labels])
-    near = _repeats(coarse) & (_bits(rounded).sum(axis=0) >= needed) & ~but_one
-    near &= ~_all_alike(coarse, rows)
-    if (count := _rounded_copies(columns, coarse, near)) >= _LEAST_ROWS:
-        found.append(Note("checkup.copies-but-rounding", {"count": count}))
-    return [Finding(note, Severity.DOUBTFUL) for note in found]
+
+COPIES = Look(_rows)
+
+
+@COPIES.issue("checkup.copies", Severity.DOUBTFUL)
+def _copies(rows: Rows) -> Iterator[Facts]:
+    later = _repeats(rows.keys, but_first=True)
+    if (count := int((rows.same & ~rows.other_label & later).sum())) >= _LEAST_ROWS:
+        yield {"count": count}
+
+
+@COPIES.issue("checkup.copies-with-other-labels", Severity.DOUBTFUL)
+def _other_labels(rows: Rows) -> Iterator[Facts]:
+    if count := int(rows.other_label.sum()):
+        yield {"count": count}
+
+
+@COPIES.issue("checkup.copies-but-one-column", Severity.DOUBTFUL)
+def _but_one_column(rows: Rows) -> Iterator[Facts]:
+    found, differing = rows.but_one
+    if (count := int(found.sum())) >= _LEAST_ROWS:
+        yield {"count": count, "column": max(differing, key=lambda name: differing[name])}
+
+
+@COPIES.issue("checkup.copies-but-rounding", Severity.DOUBTFUL)
+def _but_rounding(rows: Rows) -> Iterator[Facts]:
+    """Rows that are another one rounded, or the other way round."""
+    rounded = [_rounded(column) for column in rows.columns]
+    coarse = row_hashes([*rounded, rows.labels])
+    near = _repeats(coarse) & (_bits(rounded).sum(axis=0) >= rows.needed) & ~rows.but_one[0]
+    near &= ~_all_alike(coarse, rows.keys)
+    groups: dict[int, list[int]] = {}
+    for row in np.flatnonzero(near)[:_MOST_COMPARED].tolist():
+        groups.setdefault(int(coarse[row]), []).append(row)
+    found: set[int] = set()
+    for first, *others in groups.values():
+        found |= {row for other in others if _is_rounding(rows.columns, first, other) for row in (first, other)}
+    if len(found) >= _LEAST_ROWS:
+        yield {"count": len(found)}
 
 
 def _bits(columns: Sequence[Coded]) -> NDArray[np.float32]:
@@ -101,23 +119,11 @@ def _bits(columns: Sequence[Coded]) -> NDArray[np.float32]:
 
 def _rounded(column: Coded) -> Coded:
     """A column of numbers that are rounded to a power of ten, some thirty different ones."""
-    if column.values.ndim != 1 or column.values.dtype.kind != "f" or len(column.values) < 2:
+    if not column.is_number or len(column.values) < 2:
         return column
-    spread = float(np.std(column.values[column.codes[column.codes >= 0]]))
-    step = 10.0 ** np.floor(np.log10(spread / _STEPS))
+    step = 10.0 ** np.floor(np.log10(float(np.std(column.present())) / _STEPS))
     coarse = Coded.of(np.round(column.values / step))
     return Coded(np.where(column.codes < 0, -1, coarse.codes[column.codes]), coarse.values)
-
-
-def _rounded_copies(columns: Sequence[Coded], keys: Hashes, near: Mask) -> int:
-    """How many of the rows that are near another of their key are that one rounded, or the other way round."""
-    groups: dict[int, list[int]] = {}
-    for row in np.flatnonzero(near)[:_MOST_COMPARED].tolist():
-        groups.setdefault(int(keys[row]), []).append(row)
-    found = set()
-    for first, *others in groups.values():
-        found |= {row for other in others if _is_rounding(columns, first, other) for row in (first, other)}
-    return len(found)
 
 
 def _is_rounding(columns: Sequence[Coded], one: int, other: int) -> bool:
@@ -137,18 +143,11 @@ def _decimals(value: float) -> int:
     return len(np.format_float_positional(value, trim="-").partition(".")[2])
 
 
-def _repeats(keys: Hashes) -> Mask:
-    """Rows whose key another one has."""
+def _repeats(keys: Hashes, *, but_first: bool = False) -> Mask:
+    """Rows whose key another one has, or an earlier one."""
     import pandas as pd
 
-    return np.asarray(pd.Series(keys).duplicated(keep=False))
-
-
-def _later(keys: Hashes) -> Mask:
-    """Rows whose key an earlier one has."""
-    import pandas as pd
-
-    return np.asarray(pd.Series(keys).duplicated())
+    return np.asarray(pd.Series(keys).duplicated(keep="first" if but_first else False))
 
 
 def _all_alike(keys: Hashes, facts: Hashes) -> Mask:

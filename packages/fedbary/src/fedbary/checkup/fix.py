@@ -4,26 +4,88 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fedbary.checkup.corrections import Correction, corrections_of
-from fedbary.checkup.subject import Subject
+import numpy as np
+
+from fedbary.checkup.findings import COLUMN_FIXES, LABEL_FIXES, MOST_NAMED, Writing
 from fedbary.data.atomic import write_atomically
 from fedbary.data.export import quoted, write
 from fedbary.data.formats import opened, table_suffix
 from fedbary.data.formats.cells import one_line
 from fedbary.data.formats.csv import CSV, SEPARATORS, written_rows
 from fedbary.data.options import ReadOptions
-from fedbary.data.places import is_url
+from fedbary.data.places import AnyPath, is_url
+from fedbary.data.reading import Reading
 from fedbary.errors import DataError
+from fedbary.notes import Note
+from fedbary.space.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Changes = Mapping[str, Mapping[str, str]]
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is checked, as it is written: a file, a database or a frame; its label, and how its columns were read."""
+
+    source: AnyPath | pd.DataFrame
+    label: str
+    options: ReadOptions = field(default_factory=ReadOptions)
+    reading: Reading = field(default_factory=Reading)
+    schema: Schema | None = None
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Cells of one column that are certain to be meant otherwise: each as it is written, and as it should be."""
+
+    code: str
+    column: str
+    changes: Mapping[str, str]
+    count: int
+
+    @property
+    def note(self) -> Note:
+        """The correction in words; each change where they are few."""
+        changes = tuple(f"{old!r} → {new!r}" for old, new in self.changes.items())[:MOST_NAMED]
+        return Note(self.code, {"column": self.column, "count": self.count, "changes": changes})
+
+
+def corrections_of(frame: pd.DataFrame, subject: Subject) -> tuple[Correction, ...]:
+    """What can be corrected in the cells of a file without asking anybody.
+
+    Labels and levels are respelled where the schema has just one of that spelling; numbers that are written with a
+    decimal comma, groups of digits or a unit are written plainly; what stands for a missing cell is left out.
+    """
+    schema = subject.schema
+    known = {} if schema is None else {column.name: column.categories for column in schema.columns}
+    if schema is not None:
+        known[subject.label] = schema.label.classes if schema.label.kind == "classes" else ()
+    found = []
+    for place, name in enumerate(map(str, frame.columns)):
+        if name != subject.label and name not in subject.reading:
+            continue
+        texts = _texts(frame.iloc[:, place])
+        writing = Writing(texts, known.get(name, ()), subject.reading.get(name), subject.options.decimal)
+        for fix in LABEL_FIXES if name == subject.label else COLUMN_FIXES:
+            if changes := fix.changes(writing):
+                found.append(Correction(fix.code, name, changes, sum(texts[text] for text in changes)))
+    return tuple(found)
+
+
+def _texts(cells: pd.Series[Any]) -> dict[str, int]:
+    """The different texts of a column, and how many cells have each."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        return {}
+    codes, values = pd.factorize(cells.to_numpy(dtype=object))
+    counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+    return {value: count for value, count in zip(values, counts, strict=True) if isinstance(value, str)}
 
 
 def corrected(frame: pd.DataFrame, corrections: Iterable[Correction]) -> pd.DataFrame:
@@ -48,8 +110,11 @@ def fix(subject: Subject, path: str | Path) -> tuple[Correction, ...]:
         write(corrected(subject.source, found), home, mode=0o600)
         return found
     source = subject.source
-    if not is_url(source) and _is_part_of(home, Path(source)):
-        raise DataError("checkup.fix-over-itself", where=str(home))
+    if not is_url(source):
+        read = Path(source)
+        inside = read.is_dir() and read.resolve() in home.resolve().parents
+        if inside or (home.exists() and home.samefile(read)):
+            raise DataError("checkup.fix-over-itself", where=str(home))
     # With a decimal comma numbers would be read at once, and nothing be left to correct.
     with opened(source, replace(subject.options, decimal=None)) as cells:
         found = corrections_of(cells.frame, subject)
@@ -60,12 +125,6 @@ def fix(subject: Subject, path: str | Path) -> tuple[Correction, ...]:
     return found
 
 
-def _is_part_of(home: Path, source: Path) -> bool:
-    """Whether a file is what was read, or lies in the folder that was."""
-    inside = source.is_dir() and source.resolve() in home.resolve().parents
-    return inside or (home.exists() and home.samefile(source))
-
-
 def _by_column(corrections: Iterable[Correction]) -> dict[str, dict[str, str]]:
     changes: dict[str, dict[str, str]] = {}
     for correction in corrections:
@@ -73,7 +132,7 @@ def _by_column(corrections: Iterable[Correction]) -> dict[str, dict[str, str]]:
     return changes
 
 
-def _copy(source: Path, home: Path, changes: Changes, options: ReadOptions) -> None:
+def _copy(source: Path, home: Path, changes: Mapping[str, Mapping[str, str]], options: ReadOptions) -> None:
     if not home.parent.is_dir():
         raise DataError("data.no-folder", where=str(home), folder=str(home.parent))
 

@@ -1,21 +1,130 @@
-"""`Checkup`: what was found in a table, for its owner."""
+"""`Checkup`: what was found in a table, in numbers, in words, and as a page for its owner."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.checkup.described import ColumnFacts, LabelFacts
-from fedbary.checkup.finding import Finding, Severity
-from fedbary.checkup.subject import Subject
+import numpy as np
+
+from fedbary.checkup.coded import Coded, CodedTable, day
+from fedbary.checkup.findings import Finding, Severity
+from fedbary.columns import BY_NAME
 from fedbary.errors import DataError
-from fedbary.filling import Dialect
+from fedbary.filling import COMMAND, Dialect
 from fedbary.notes import Note
-from fedbary.wording import counted, dash, listed, number, on_one_line
+from fedbary.space.labels import class_names
+from fedbary.wording import counted, dash, headline_percent, listed, number, on_one_line, percent
 
 if TYPE_CHECKING:
-    from fedbary.checkup.corrections import Correction
+    from fedbary.checkup.fix import Correction, Subject
+
+_MOST_LEVELS, _MOST_CLASSES = 5, 100
+_GROUPS = (
+    (Severity.REFUSED, "A federation would refuse this table", "bad"),
+    (Severity.DOUBTFUL, "Look at", "warn"),
+    (Severity.NOTE, "Worth knowing", ""),
+)
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column of the file.
+
+    Parameters
+    ----------
+    name, kind : str
+        Its name, and how it is read: ``number``, ``category``, ``date``, … ``identifier`` and ``dropped`` are left out.
+    guessed : bool
+        Whether nobody said so: neither a schema, nor a reference, nor an option.
+    missing : int, optional
+        Cells without a value; not known of columns that are left out.
+    levels : int, optional
+        Different values.
+    low, middle, high : float or str, optional
+        The range of numbers and dates, and their median.
+    frequent : tuple of str
+        The most frequent levels of a category.
+    """
+
+    name: str
+    kind: str
+    guessed: bool
+    missing: int | None = None
+    levels: int | None = None
+    low: float | str | None = None
+    middle: float | str | None = None
+    high: float | str | None = None
+    frequent: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> bool:
+        """Whether the column becomes part of the table."""
+        return not BY_NAME[self.kind].left_out
+
+    @property
+    def constant(self) -> bool:
+        """Whether all cells that have a value say the same."""
+        return self.levels is not None and self.levels <= 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts for programs."""
+        return asdict(self) | {"frequent": list(self.frequent), "used": self.used, "constant": self.constant}
+
+
+@dataclass(frozen=True)
+class LabelFacts:
+    """The label: classes with their rows, the largest first, or the range of a number."""
+
+    name: str
+    classes: tuple[tuple[str, int], ...] = ()
+    low: float | None = None
+    mean: float | None = None
+    high: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts for programs."""
+        if self.classes:
+            return {"name": self.name, "classes": [{"class": name, "rows": rows} for name, rows in self.classes]}
+        return {"name": self.name, "low": self.low, "mean": self.mean, "high": self.high}
+
+
+def described_columns(coded: CodedTable, said: Collection[str]) -> tuple[ColumnFacts, ...]:
+    """The columns of the file that a table was read from; the kinds of those in ``said`` were not guessed."""
+    return tuple(
+        _described(name, coded.kind(name), coded.columns[name], guessed=name not in said)
+        if name in coded.columns
+        else ColumnFacts(name, coded.kind(name), guessed=name not in said)
+        for name in coded.table.reading or coded.columns
+    )
+
+
+def described_label(coded: CodedTable) -> LabelFacts:
+    """The label of a table."""
+    table = coded.table
+    if not table.has_classes:
+        labels = np.asarray(table.labels, dtype=float)
+        return LabelFacts(
+            table.label_name, low=float(labels.min()), mean=float(labels.mean()), high=float(labels.max())
+        )
+    names, counts = class_names(coded.labels.values).tolist(), coded.labels.counts.tolist()
+    return LabelFacts(table.label_name, tuple(sorted(zip(names, counts, strict=True), key=lambda one: (-one[1], one))))
+
+
+def _described(name: str, kind: str, column: Coded, *, guessed: bool) -> ColumnFacts:
+    facts = ColumnFacts(name, kind, guessed, column.missing, len(column.values))
+    if column.is_number:
+        ends = float(column.values.min()), float(np.median(column.present())), float(column.values.max())
+        low, middle, high = map(day, ends) if kind == "date" else ends
+        return replace(facts, low=low, middle=middle, high=high)
+    if column.values.ndim == 1 and column.values.dtype.kind == "O":
+        places = np.argsort(-column.counts, kind="stable")[:_MOST_LEVELS]
+        return replace(facts, frequent=tuple(str(column.values[place]) for place in places))
+    return facts
 
 
 @dataclass(frozen=True)
@@ -80,9 +189,9 @@ class Checkup:
 
     def report(self, path: str | Path) -> Path:
         """Write the checkup as a page of HTML, for the table's owner; it loads nothing and sends nothing."""
-        from fedbary.checkup.page import write_checkup
+        from fedbary.views.report.write import write_page
 
-        return write_checkup(self, path)
+        return write_page(checkup_html(self), path, mode=0o600)  # it shows cells
 
     def to_json(self, dialect: Dialect | None = None) -> dict[str, Any]:
         """Everything, in the types that JSON knows."""
@@ -131,15 +240,7 @@ def kind_in_words(checkup: Checkup, column: ColumnFacts) -> str:
 
 
 def values_in_words(column: ColumnFacts) -> str:
-    """What the cells of a column hold.
-
-    Examples
-    --------
-    >>> values_in_words(ColumnFacts("age", "number", False, 0, 40, 18.0, 43.5, 90.0))
-    '18 to 90, median 43.50'
-    >>> values_in_words(ColumnFacts("sex", "category", False, 0, 2, frequent=("f", "m")))
-    'f and m'
-    """
+    """What the cells of a column hold."""
     if not column.used:
         return "left out"
     if column.low is not None:
@@ -151,3 +252,71 @@ def values_in_words(column: ColumnFacts) -> str:
         names = [on_one_line(name, longest=20) for name in column.frequent]
         return listed(names + [""] * ((column.levels or 0) - len(names)), most=3 if (column.levels or 0) > 4 else 4)
     return "" if column.levels is None else f"{column.levels:,} different"
+
+
+def checkup_html(checkup: Checkup) -> str:
+    """The checkup as a page that needs nothing else."""
+    from fedbary.views.plots.page import render
+
+    today = date.today()
+    by_column = Counter(finding.column for finding in checkup.findings)
+    content = {
+        "name": checkup.origin or "a table",
+        "about": [f"{today.day} {today:%B %Y}", counted(checkup.rows, "row"), "on the machine that holds the rows"],
+        "headline": counted_findings(checkup),
+        "tiles": _tiles(checkup),
+        "groups": [
+            {"title": title, "look": look, "findings": [finding.text(COMMAND) for finding in found]}
+            for severity, title, look in _GROUPS
+            if (found := checkup.of(severity))
+        ],
+        "columns": [
+            {
+                "name": column.name,
+                "kind": kind_in_words(checkup, column),
+                "missing": _missing(column.missing, checkup.rows),
+                "missing_exact": "" if column.missing is None else column.missing,
+                "says": values_in_words(column),
+                "findings": by_column[column.name],
+            }
+            for column in checkup.columns
+        ],
+        "label": _label(checkup),
+        "read": [note.text(COMMAND) for note in checkup.read],
+        "told": [] if checkup.refused else [note.text(COMMAND) for note in checkup.told],
+        "schema": checkup.schema,
+    }
+    return render("checkup.html", content, package="fedbary.views.report", scripts=("tables.js",))
+
+
+def _tiles(checkup: Checkup) -> list[tuple[str, str, str]]:
+    used = [column for column in checkup.columns if column.used]
+    cells = checkup.rows * len(used)
+    missing = sum(column.missing or 0 for column in used)
+    left_out = len(checkup.columns) - len(used)
+    copies = percent(checkup.copies / checkup.rows) if checkup.copies else ""
+    return [
+        ("rows", f"{checkup.rows:,}", ""),
+        ("rows that repeat another", f"{checkup.copies:,}" if checkup.copies else "none", copies),
+        ("feature columns", f"{len(used):,}", f"{left_out:,} left out" if left_out else ""),
+        ("cells missing", headline_percent(missing / max(cells, 1)), f"{missing:,} of {cells:,}" if missing else ""),
+    ]
+
+
+def _missing(missing: int | None, rows: int) -> str:
+    return dash(missing) if not missing else f"{missing:,} ({percent(missing / rows)})"
+
+
+def _label(checkup: Checkup) -> dict[str, Any]:
+    label = checkup.label
+    return {
+        "name": label.name,
+        "classes": [
+            {"name": name, "rows": f"{rows:,}", "share": percent(rows / checkup.rows)}
+            for name, rows in label.classes[:_MOST_CLASSES]
+        ],
+        "more": max(len(label.classes) - _MOST_CLASSES, 0),
+        "low": number(label.low),
+        "mean": number(label.mean),
+        "high": number(label.high),
+    }

@@ -15,13 +15,12 @@ from fedbary.views.page import HEADING, Grid, Items, Line, Page, Part
 from fedbary.wording import counted, number
 
 if TYPE_CHECKING:
-    from fedbary.checkup.described import LabelFacts
-    from fedbary.checkup.result import Checkup
+    from fedbary.checkup.result import Checkup, LabelFacts
     from fedbary.errors import DataError
 
 _REFUSED = 2
 _MOST_COLUMNS, _MOST_CLASSES = 30, 20
-# By the words of `fedbary.checkup.finding.Severity`, the worst first.
+# By the words of `fedbary.checkup.findings.Severity`, the worst first.
 _TITLES = {
     "refused": ("A federation would refuse this table", "bold red"),
     "doubtful": ("Look at", "bold yellow"),
@@ -69,7 +68,7 @@ def check(
 
 def _parts(checkup: Checkup) -> list[Part]:
     """What a table holds, and what was found in it, the worst first."""
-    from fedbary.checkup.finding import Severity
+    from fedbary.checkup.findings import Severity
     from fedbary.checkup.result import of_columns
     from fedbary.cli.ui.results import guess_parts
 
@@ -111,7 +110,7 @@ def _first(
 
 def _refusal(checkup: Checkup) -> DataError:
     """Why a federation would refuse the table, in one sentence."""
-    from fedbary.checkup.finding import Severity
+    from fedbary.checkup.findings import Severity
     from fedbary.errors import DataError
     from fedbary.notes import Note
 
