@@ -188,7 +188,7 @@ def test_ctrl_c_stops_the_run_and_says_how_to_go_on(federation, capsys, monkeypa
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedbary.cli.ui.run_screen.time.sleep", interrupted)
+    monkeypatch.setattr("fedbary.cli.commands.watch.time.sleep", interrupted)
 
     def halfway(output):
         EventLog(output / "events.jsonl", append=False)(Event("run-started", total=2))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbary.cli.ui import progress as screen
+from fedbary.cli.ui import terminal as screen
 from fedbary.data.encoders import encoded
 
 

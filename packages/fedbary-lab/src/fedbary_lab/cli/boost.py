@@ -21,9 +21,9 @@ from fedbary.cli.ui.options import (
     require,
     several_of,
 )
-from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.session import on_interrupt
 from fedbary.cli.ui.settings import READING, SettingsOf
+from fedbary.cli.ui.terminal import spinner
 from fedbary.data.options import ReadOptions
 from fedbary.valuation.rows import RowRules
 from fedbary.views.page import Page

@@ -22,9 +22,9 @@ from fedbary.cli.ui.options import (
     refuse_file,
     require,
 )
-from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.session import on_interrupt
 from fedbary.cli.ui.settings import READING
+from fedbary.cli.ui.terminal import spinner
 from fedbary.data.options import ReadOptions
 from fedbary.views.page import Page
 from fedbary_lab.cli.completion import methods as known_methods

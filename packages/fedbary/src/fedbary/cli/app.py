@@ -11,15 +11,13 @@ from importlib.metadata import entry_points
 import typer
 
 from fedbary import __version__
-from fedbary.cli.commands.answer import answer
-from fedbary.cli.commands.ask import ask
 from fedbary.cli.commands.audit import audit
-from fedbary.cli.commands.card import card
 from fedbary.cli.commands.check import check
 from fedbary.cli.commands.demo import demo
 from fedbary.cli.commands.doctor import doctor
 from fedbary.cli.commands.federation import federation
 from fedbary.cli.commands.ledger import ledger
+from fedbary.cli.commands.message_files import answer, ask, card
 from fedbary.cli.commands.policy import policy
 from fedbary.cli.commands.preview import preview
 from fedbary.cli.commands.report import report

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fedbary.cli.ui.client_files import read_reference
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import LABEL_COLUMN, ROW_ID, SEED, argument, flag, one_of, option, refuse_file
-from fedbary.cli.ui.progress import spinner
 from fedbary.cli.ui.settings import OWN_READING, chosen_protocol
+from fedbary.cli.ui.terminal import spinner
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import DEFAULT, PROTOCOLS

@@ -60,9 +60,8 @@ def demo(
     quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 1200 more patients,
     whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.results import owner_report_file, valuation_data, with_sources, write_outcome
-    from fedbary.cli.ui.terminal import open_file
+    from fedbary.cli.ui.terminal import open_file, progress
     from fedbary.data import write
     from fedbary.data.options import ReadOptions
     from fedbary.valuation.storage import check_output

@@ -128,7 +128,7 @@ def run(
 
 def _follow(run: SubmittedRun, watched: Watched) -> None:
     """Show the run as it goes on."""
-    from fedbary.cli.ui.run_screen import follow, look_until
+    from fedbary.cli.commands.watch import follow, look_until
     from fedbary.cli.ui.terminal import screen
 
     console = screen()

@@ -18,7 +18,7 @@ def init(file: Path = argument("Where to write it.", default=Path("policy.toml")
     """Write a policy file that explains its keys; only you can read it, and none is overwritten."""
     import os
 
-    from fedbary.cli.ui.owner import written
+    from fedbary.cli.ui.results import written
     from fedbary.guard.policy import OwnerPolicy
 
     try:

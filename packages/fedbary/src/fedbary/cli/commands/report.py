@@ -43,8 +43,8 @@ def report(
     where rows are images. It holds rows and is for their owner. In the folder of a federation's node it is always the
     owner's.
     """
-    from fedbary.cli.ui.owner import written as line
     from fedbary.cli.ui.results import load_result, owner_report_file, source_of, valued_table
+    from fedbary.cli.ui.results import written as line
     from fedbary.cli.ui.terminal import open_file
 
     shape = _image_shape(images)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedbary.checks import did_you_mean
+from fedbary.cli.commands.message_files import beside, owner_config
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import argument, clients, flag, one_of, option
-from fedbary.cli.ui.owner import beside, rows_by_model
-from fedbary.cli.ui.owner import written as line
+from fedbary.cli.ui.results import written as line
 from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import place_name
-from fedbary.errors import SettingsError
+from fedbary.errors import DataError, SettingsError
 from fedbary.views.page import HEADING, Grid, Line, Page, Part
 from fedbary.wording import counted, whole_percent
 
@@ -68,7 +68,7 @@ def rows(
     if model is not None:
         client, data = client or place_name(folder), data or folder
         home = results or beside(folder, "-rows")
-        result = rows_by_model(folder, model, name=client, row_id=row_id, reading=reading, folder=home)
+        result = _rows_by_model(folder, model, name=client, row_id=row_id, reading=reading, folder=home)
     else:
         home = Path(folder)
         result = load_result(home)
@@ -206,3 +206,33 @@ def _beside(result: Valuation, folder: Path, client: str, export: str, data: str
     suffix = table_suffix(Path(source)) if Path(source).is_file() else ""
     name = f"{row_file_names(list(result.row_tables or {}))[client]}-{export}"
     return folder / f"{name}{suffix if suffix in WRITTEN else '.parquet'}"
+
+
+def _rows_by_model(
+    table: str, model: Path, *, name: str, row_id: str | None, reading: ReadOptions, folder: Path
+) -> Valuation:
+    """Value the rows of a table by a model that came as a file, and write them and a report for their owner."""
+    from fedbary.data.files import read
+    from fedbary.engines.files.message_file import FileKind, MessageFile
+    from fedbary.engines.local import one_thread
+    from fedbary.guard.owner_files import load_owner_view, save_rows
+    from fedbary.protocols.cards import Cards
+    from fedbary.protocols.forms import check_message
+    from fedbary.protocols.registry import exchanges_of
+    from fedbary.space.schema import Schema
+    from fedbary.valuation.rows import RowRules
+
+    message, _ = MessageFile.load(model, FileKind.MODEL).message()
+    check_message(exchanges_of(Cards.name), Cards.name, message)
+    schema, settings, rules = Schema.from_json(str(message.scalars["schema"])), Cards(numbers=False), RowRules()
+    label = schema.label.name
+    config = owner_config(table, label=label, row_id=row_id, reading=reading, name=name)
+    rows = read(table, label, id=row_id, options=reading, reading=schema.reading)
+    client = settings.client(rows, rules=rules, seed=0)
+    with one_thread():
+        client.answer(message)
+        save_rows(client, settings, rules, config, folder=folder, table=rows)
+    missing = folder / "no-row-values.txt"
+    if missing.is_file():
+        raise DataError("cli.no-row-values", table=str(table), why=missing.read_text(encoding="utf-8").strip())
+    return load_owner_view(folder)

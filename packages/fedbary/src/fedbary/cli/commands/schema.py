@@ -38,7 +38,7 @@ def make(
     FILE is a table of public rows, such as the coordinator's validation rows, never rows of a client; or a TOML file
     that says of each column its centre and scale, or its levels, and the classes of the label.
     """
-    from fedbary.cli.ui.owner import written
+    from fedbary.cli.ui.results import written
     from fedbary.space.encode import public_width
 
     if file.suffix.lower() == ".toml":

@@ -61,9 +61,8 @@ def value(
     used is reported with the reason, and the others are valued (exit code 3). The output folder gets the ranked
     clients, the value of every row, a report.html that works offline, and what is needed to repeat the run.
     """
-    from fedbary.cli.ui.progress import progress
     from fedbary.cli.ui.results import valuation_page, with_sources, write_outcome
-    from fedbary.cli.ui.terminal import open_file
+    from fedbary.cli.ui.terminal import open_file, progress
     from fedbary.compute import computing_on
     from fedbary.valuation.storage import check_output
     from fedbary.views.report.write import check_report

@@ -69,6 +69,10 @@ def written_files(folder: Path) -> dict[str, str]:
     }
 
 
+def written(path: Path | str, more: str = "") -> Line:
+    return Line(f"written  {path}{more}", whole=True)
+
+
 def with_sources(
     result: Valuation, places: Mapping[str, str | Path], label: str, row_id: str | None, options: ReadOptions
 ) -> Valuation:
