@@ -151,7 +151,7 @@ def experiment(name: str) -> Callable[[Shoot, Path], None]:
 
 def rows_as_points(_: Shoot, __: Path) -> None:
     """The rows of the demo's clinic_d, its flags and the sketch's points, on two directions."""
-    from fedbary.views.row_map import row_points
+    from fedbary.views.plots.row_plots import row_points
 
     result, table = demo(), clinics()[0]["clinic_d"]
     assert result.schema is not None

@@ -15,7 +15,7 @@ import pytest
 import fedbary as fb
 from fedbary.engines.coordinator import read_outcome
 from fedbary.guard.ledger import Ledger
-from fedbary.views.verdict_lines import headline
+from fedbary.views.advice import headline
 from fedbary_flower.engine import ERRORS
 from processes import eventually, free_ports, ours
 

@@ -14,7 +14,7 @@ import fedbary as fb
 from fedbary.engines.coordinator import RunConfig
 from fedbary.engines.nodes import NodeNames, distinct
 from fedbary.notes import Note
-from fedbary.views.result_tables import valuation_text
+from fedbary.views.tables import valuation_text
 from fedbary_flower.choosing import from_result
 from fedbary_flower.client_app import app
 from fedbary_flower.server_app import app as server_app

@@ -12,7 +12,7 @@ from fedbary.notes import Note
 from fedbary.protocols.messages import Failure
 from fedbary.strict_json import read_json
 from fedbary.valuation.storage import row_file_names
-from fedbary.views.plots.look import as_hover, as_text
+from fedbary.views.display import as_hover, as_text
 from fedbary.wording import as_plain, is_clean, on_one_line, without_control
 
 # Over our own sentences, templates and docstrings, and what the user of this machine types.

@@ -11,7 +11,7 @@ from fedbary.engines.events import EVENTS
 from fedbary.engines.nodes import Attendance
 from fedbary.errors import ProtocolError, SettingsError
 from fedbary.notes import Note
-from fedbary.views.result_tables import valuation_text
+from fedbary.views.tables import valuation_text
 from fedbary.wording import is_clean
 from memory_network import MemoryNetwork, simulated, simulation_config
 

@@ -11,7 +11,7 @@ from fedbary.protocols.messages import Reply
 from fedbary.protocols.registry import PROTOCOLS, claims_of
 from fedbary.valuation.rows import RowRules
 from fedbary.valuation.verdict import Advice
-from fedbary.views.result_tables import valuation_text
+from fedbary.views.tables import valuation_text
 from talks import table, talk
 
 

@@ -9,8 +9,7 @@ import fedbary as fb
 from fedbary.protocols.cards.exact_card import exact_card
 from fedbary.protocols.cards.placing import missing_of_columns, missing_share
 from fedbary.space.notes import count_cells, fit_notes, told_missing
-from fedbary.views.report.coordinator import facts
-from fedbary.views.report.missing_cells import missing_by_client
+from fedbary.views.coordinator import facts, missing_by_client
 from guarded_cards import guarded_card
 
 
@@ -66,13 +65,13 @@ def test_the_coordinator_s_report_has_a_table_of_it(protocol):
     clients = {"a": people(seed=1), "b": people(60, seed=2), "c": people(100, column="size", seed=3)}
     result = fb.value(clients, people(seed=9), protocol=protocol, seed=0)
     table = missing_by_client(result)
-    assert table.columns == ["size", "age"]
-    assert table.lines == [("b", ["–", "30 %"]), ("c", ["50 %", "–"])]
+    assert table["columns"] == ["size", "age"]
+    assert table["lines"] == [("b", ["–", "30 %"]), ("c", ["50 %", "–"])]
 
 
 def test_owners_who_share_no_numbers_say_nothing_of_it():
     result = fb.value({"b": people(60, seed=2)}, people(seed=9), protocol=fb.Sketch(numbers=False), seed=0)
-    assert not missing_by_client(result).lines
+    assert not missing_by_client(result)["lines"]
 
 
 def test_a_report_says_it_once():
@@ -80,5 +79,5 @@ def test_a_report_says_it_once():
 
     result = fb.value({"a": people(seed=1), "b": people(60, seed=2)}, people(seed=9), seed=0)
     shown = facts(result, today=date(2026, 1, 1))
-    assert shown["missing"].lines == [("b", ["30 %"])]
+    assert shown["missing"]["lines"] == [("b", ["30 %"])]
     assert not any("missing in column" in note["text"] for note in shown["client_notes"])

@@ -12,7 +12,7 @@ from fedbary.valuation.clients import ClientScores
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.verdict import Advice
-from fedbary.views.verdict_lines import groups, remarks
+from fedbary.views.advice import groups, remarks
 
 NO_ANSWER = Outcome(Status.SILENT, (Note("protocols.no-answer"),))
 UNKNOWN_CLASSES = Note("schema.unknown-classes", {"count": 2, "classes": ("y", "z")})
@@ -44,6 +44,11 @@ def test_the_verdict_is_printed_first_and_problems_before_the_rest():
     names = [line.split()[0] for line in lines[6:9]]
     assert names == ["bad", "dirty", "good"]
     assert repr(result) == "Valuation(3 clients, protocol 'sketch')"
+
+
+def test_where_nothing_is_estimated_the_table_has_distances_and_shares():
+    header = made(client("a"), client("b")).to_markdown().splitlines()[2]
+    assert header == "| client | rank | rows | distance | share | verdict | why |"
 
 
 def test_two_hundred_clients_fit_a_screen(crowd):

@@ -16,7 +16,7 @@ PAGE = "pictures.html"
 
 def draw(folder: Path, pictures: Sequence[Display], *, images: bool) -> None:
     """Write ``pictures.html`` and, with ``images``, an SVG file of each picture if this machine can draw them."""
-    from fedbary.views.plots.page import chart_page
+    from fedbary.views.html_file import chart_page
 
     shown = [picture for picture in pictures if len(picture.table)]
     if not shown:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import CYCLE, DASHES, as_text, finite
+from fedbary.views.display import CYCLE, DASHES, Display, as_text, finite
 from fedbary_lab.plots.panels import groups, panel_figure, panel_values
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import CYCLE, GREY, as_hover, as_text, empty_figure, finite
+from fedbary.views.display import CYCLE, GREY, Display, as_hover, as_text, empty_figure, finite
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedbary.views.plots.look import as_text, empty_figure
+from fedbary.views.display import as_text, empty_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import CYCLE, as_text, bar_rows, finite
+from fedbary.views.display import CYCLE, Display, as_text, bar_rows, finite
 from fedbary_lab.plots.curves import MARKS
 from fedbary_lab.plots.panels import groups, panel_figure, panel_values
 

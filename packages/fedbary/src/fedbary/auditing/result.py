@@ -16,15 +16,14 @@ from fedbary.auditing.finding import EPSILON, FALSE_POSITIVES, MEMBERSHIP, RECON
 from fedbary.auditing.owner import Defence
 from fedbary.data.export import write
 from fedbary.notes import Note
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import BLUE, GREY, RED, as_text, bar_rows, empty_figure, finite
+from fedbary.views.display import BLUE, GREY, RED, Display, as_text, bar_rows, empty_figure, finite
 from fedbary.wording import dash, number
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-    from fedbary.views.plots.display import Display
+    from fedbary.views.display import Display
 
 # True positives at one per cent false ones with which an owner may be content.
 CONTENT = 0.05

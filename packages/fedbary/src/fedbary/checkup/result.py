@@ -189,7 +189,7 @@ class Checkup:
 
     def report(self, path: str | Path) -> Path:
         """Write the checkup as a page of HTML, for the table's owner; it loads nothing and sends nothing."""
-        from fedbary.views.report.write import write_page
+        from fedbary.views.html_file import write_page
 
         return write_page(checkup_html(self), path, mode=0o600)  # it shows cells
 
@@ -256,7 +256,7 @@ def values_in_words(column: ColumnFacts) -> str:
 
 def checkup_html(checkup: Checkup) -> str:
     """The checkup as a page that needs nothing else."""
-    from fedbary.views.plots.page import render
+    from fedbary.views.html_file import render
 
     today = date.today()
     by_column = Counter(finding.column for finding in checkup.findings)
@@ -286,7 +286,7 @@ def checkup_html(checkup: Checkup) -> str:
         "told": [] if checkup.refused else [note.text(COMMAND) for note in checkup.told],
         "schema": checkup.schema,
     }
-    return render("checkup.html", content, package="fedbary.views.report", scripts=("tables.js",))
+    return render("checkup.html", content, scripts=("tables.js",))
 
 
 def _tiles(checkup: Checkup) -> list[tuple[str, str, str]]:

@@ -26,7 +26,7 @@ from fedbary.space.options import Space
 from fedbary.strict_json import read_json
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.rows import RowRules
-from fedbary.views.result_tables import valuation_text
+from fedbary.views.tables import valuation_text
 from fedbary.wording import as_plain
 
 if TYPE_CHECKING:

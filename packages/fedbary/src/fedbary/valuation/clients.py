@@ -263,12 +263,12 @@ class ClientScores:
 
     def to_markdown(self) -> str:
         """The clients, best first, as a Markdown table."""
-        from fedbary.views.result_tables import scores_markdown
+        from fedbary.views.tables import scores_markdown
 
         return scores_markdown(self)
 
     def _repr_html_(self) -> str:
-        from fedbary.views.result_tables import scores_html
+        from fedbary.views.tables import scores_html
 
         return scores_html(self)
 

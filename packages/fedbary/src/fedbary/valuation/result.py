@@ -85,7 +85,7 @@ class Valuation:
         return f"Valuation({len(self.clients)} clients{failed}, protocol {self.settings.get('protocol', 'unknown')!r})"
 
     def __str__(self) -> str:
-        from fedbary.views.result_tables import valuation_text
+        from fedbary.views.tables import valuation_text
 
         return valuation_text(self)
 
@@ -264,7 +264,8 @@ class Valuation:
         images : {"auto"}, None or (height, width) or (height, width, channels)
             Whether a block of columns is shown as pictures; ``auto`` decides by its width and values.
         """
-        from fedbary.views.report import write_owner_report, write_report
+        from fedbary.views.coordinator import write_report
+        from fedbary.views.owner import write_owner_report
 
         if client is None:
             return write_report(self, path)
@@ -272,12 +273,12 @@ class Valuation:
 
     def to_markdown(self) -> str:
         """The verdict and the clients, those with a problem first, as Markdown for an issue or a wiki."""
-        from fedbary.views.result_tables import valuation_markdown
+        from fedbary.views.tables import valuation_markdown
 
         return valuation_markdown(self)
 
     def _repr_html_(self) -> str:
-        from fedbary.views.result_tables import valuation_html
+        from fedbary.views.tables import valuation_html
 
         return valuation_html(self)
 

@@ -100,10 +100,10 @@ class Page:
         """A file of its own, which works offline: no script runs, and nothing is fetched or sent."""
         from markupsafe import Markup
 
-        from fedbary.views.plots.page import render
+        from fedbary.views.html_file import render
 
         body = Markup("\n").join(Markup(_html(part)) for part in self.parts)  # noqa: S704 - escaped there
-        return render("page.html", {"title": title, "body": body}, package="fedbary.views.report")
+        return render("page.html", {"title": title, "body": body})
 
 
 def plain(value: Any) -> Any:

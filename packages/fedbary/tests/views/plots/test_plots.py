@@ -16,9 +16,9 @@ from fedbary.notes import Note
 from fedbary.valuation.clients import ClientScores, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome, Status
 from fedbary.valuation.result import Valuation
-from fedbary.views.plots import look
-from fedbary.views.plots.bundle import json_inside_html
-from fedbary.views.plots.display import browser as local_browser
+from fedbary.views import display
+from fedbary.views.display import browser as local_browser
+from fedbary.views.html_file import json_inside_html
 
 
 def result(**changes) -> Valuation:
@@ -181,12 +181,12 @@ def test_shapley_values_keep_their_sign_and_stand_between_two_standard_errors():
 
 @given(st.text(max_size=400))
 def test_any_name_becomes_text_without_tags_or_control_characters(name):
-    for shown in (look.as_text(name), look.as_hover(name).replace("<br>", "")):
+    for shown in (display.as_text(name), display.as_hover(name).replace("<br>", "")):
         assert "<" not in shown
         assert ">" not in shown
         inside = bare(shown)
         assert not any(ord(character) < 32 or "\u202a" <= character <= "\u202e" for character in inside)
-    assert len(bare(look.as_text(name))) <= 5 * 36
+    assert len(bare(display.as_text(name))) <= 5 * 36
 
 
 @given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=10))
@@ -198,7 +198,7 @@ def test_json_in_a_page_cannot_end_its_element(content):
     assert json.loads(text) == content
 
 
-@pytest.mark.parametrize("colour", look.CYCLE)
+@pytest.mark.parametrize("colour", display.CYCLE)
 def test_colours_stand_out_from_a_white_and_a_dark_page(colour):
     def luminance(text: str) -> float:
         parts = [int(text[place : place + 2], 16) / 255 for place in (1, 3, 5)]

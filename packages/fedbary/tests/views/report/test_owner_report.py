@@ -19,10 +19,9 @@ from fedbary.space.encode import features
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.rows import RowFacts, ScoredRows, row_frame
-from fedbary.views.report.owner import owner_html
-from fedbary.views.report.promises import owner_headline
-from fedbary.views.report.row_table import row_table, suspicion
-from fedbary.views.row_map import MOST_ROWS, row_points
+from fedbary.views.owner import owner_headline, owner_html
+from fedbary.views.plots.row_plots import MOST_ROWS, row_points
+from fedbary.views.rows import row_table, suspicion
 from fedbary.wording import number
 
 pytest_plugins = ["report_fixtures"]
@@ -59,7 +58,7 @@ def test_it_says_what_flags_promise_what_to_do_and_what_left():
         "Of the 20 rows here, expect about 2 to be fine.",
         "About 10 % of the labels (5–15 %), 9 rows, are estimated to be wrong",
         "fb.clean(table, result.rows(&#39;shelter&#39;), &#34;relabel&#34;)",
-        "How many rows each client has.",
+        "From each client: row count",
     ):
         assert said in words
     assert "nothing left it" not in words
@@ -320,9 +319,9 @@ def test_of_a_large_table_only_the_rows_that_are_shown_are_looked_at(tmp_path, m
     write(table, tmp_path / "animals.parquet")
     stored = fb.read(tmp_path / "animals.parquet", "label", id="row", stored=True)
     view = view_of(table, frame, facts=replace(FACTS, table=order_digest(table)))
-    monkeypatch.setattr("fedbary.views.report.row_table.MOST_ROWS", 20)
+    monkeypatch.setattr("fedbary.views.rows.MOST_ROWS", 20)
     whole = carried(owner_html(view, client="shelter", table=table))
-    monkeypatch.setattr("fedbary.views.report.owner._MOST_WHOLE", 50)
+    monkeypatch.setattr("fedbary.views.owner._MOST_WHOLE", 50)
 
     large = carried(owner_html(view, client="shelter", table=stored))
 
@@ -333,10 +332,10 @@ def test_of_a_large_table_only_the_rows_that_are_shown_are_looked_at(tmp_path, m
 def test_the_map_of_a_large_table_has_the_directions_of_a_draw(monkeypatch):
     table = animals(300)
     frame, schema = values_of(table, flagged=3), fb.fit_schema(table)
-    monkeypatch.setattr("fedbary.views.row_map.MOST_ROWS", 50)
+    monkeypatch.setattr("fedbary.views.plots.row_plots.MOST_ROWS", 50)
     whole = row_points(schema, table, frame)
-    monkeypatch.setattr("fedbary.views.row_map._MOST_WHOLE", 299)
-    monkeypatch.setattr("fedbary.views.row_map._FOR_DIRECTIONS", 300)  # all of them: the same directions
+    monkeypatch.setattr("fedbary.views.plots.row_plots._MOST_WHOLE", 299)
+    monkeypatch.setattr("fedbary.views.plots.row_plots._FOR_DIRECTIONS", 300)  # all of them: the same directions
 
     drawn = row_points(schema, table, frame)
 

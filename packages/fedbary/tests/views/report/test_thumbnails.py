@@ -10,7 +10,7 @@ from PIL import Image
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SettingsError
-from fedbary.views.report.thumbnails import images_of, png
+from fedbary.views.rows import images_of, png
 
 
 def decoded(file: bytes) -> np.ndarray:

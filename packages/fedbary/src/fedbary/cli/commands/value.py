@@ -65,7 +65,7 @@ def value(
     from fedbary.cli.ui.terminal import open_file, progress
     from fedbary.compute import computing_on
     from fedbary.valuation.storage import check_output
-    from fedbary.views.report.write import check_report
+    from fedbary.views.html_file import check_report
 
     patterns = given_files(files)
     check_output(output)

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from fedbary.data.table import Table
     from fedbary.valuation.result import Valuation
 
-# By the words of `fedbary.valuation.verdict.Advice`.
-_LOOKS = {
-    "include": "green",
-    "look at first": "yellow",
-    "leave out": "red",
-    "nothing can be said": "dim",
-    "not valued": "red",
-}
 _WRITTEN = {
     "report": "report.html",
     "clients": "clients.csv",
@@ -48,7 +40,7 @@ _WORTH_OPENING = ("report", "owner_report", "clients", "rows", "models", "traini
 
 def write_outcome(result: Valuation, folder: Path, *, report: bool = True) -> dict[str, str]:
     """Save the result and its report; returns what is where. Earlier runs' reports are never left beside it."""
-    from fedbary.views.report.write import is_report
+    from fedbary.views.html_file import is_report
 
     result.save(folder)
     for stale in folder.glob("report-*.html"):
@@ -96,15 +88,15 @@ def file_digest(place: str | Path) -> str:
 
 def valuation_page(result: Valuation, files: Mapping[str, str], guesses: Sequence[str] = ()) -> Page:
     """The verdict, the clients, notes, how files were read, and what was written; with --quiet, who failed and why."""
-    from fedbary.views import result_tables, verdict_lines
+    from fedbary.views.advice import remarks
+    from fedbary.views.tables import clients_on_a_screen, column_notes
 
     parts: list[Part] = []
     if session().quiet:
         if not session().json:
             _name_the_failed(result)
     else:
-        header = result_tables.clients_on_a_screen(result)[0]
-        notes = verdict_lines.remarks(result, COMMAND) + result_tables.column_notes(result, header)
+        notes = remarks(result, COMMAND) + column_notes(result, clients_on_a_screen(result)[0])
         parts = [*verdict_parts(result), *([Items(notes)] if notes else [])]
         parts += [*guess_parts(guesses, "How the files were read"), "", files_worth_opening(files)]
     code = SOME_FAILED if result.failed or result.without_rows else 0
@@ -113,17 +105,19 @@ def valuation_page(result: Valuation, files: Mapping[str, str], guesses: Sequenc
 
 def verdict_parts(result: Valuation) -> list[Part]:
     """What to do with whom and why, problems first; then the clients with their numbers, as many as fit a screen."""
-    from fedbary.views.result_tables import clients_on_a_screen, summary
-    from fedbary.views.verdict_lines import about_the_reference, groups, headline
+    from fedbary.valuation.verdict import Advice
+    from fedbary.views.advice import about_the_reference, groups, headline
+    from fedbary.views.display import LOOKS
+    from fedbary.views.tables import clients_on_a_screen, summary
 
     header, rows, more = clients_on_a_screen(result)
     grid = Grid(
         [name.replace(" ", "\n") for name in header],
-        [(*cells, Cell(advice, _LOOKS[advice])) for *cells, advice in rows],
+        [(*cells, Cell(advice, LOOKS[Advice(advice)].style)) for *cells, advice in rows],
         [name.replace(" ", "\n") for name in header if name not in ("client", "verdict")],
         more,
     )
-    reasons = Items([Cell(str(group), _LOOKS[group.advice]) for group in groups(result, COMMAND)])
+    reasons = Items([Cell(str(group), LOOKS[group.advice].style) for group in groups(result, COMMAND)])
     opening: list[Part] = [Line(headline(result.verdict()), HEADING), *about_the_reference(result, COMMAND)]
     return [*opening, reasons, "", grid, "", summary(result)]
 

@@ -1,10 +1,8 @@
 """Pictures of results: objects with `.plot()`, `.frame()` and `.save()`, the same for reports, experiments and docs."""
 
-from fedbary.views.plots.client_map import client_map, site_effects
-from fedbary.views.plots.client_plots import convergence, qualities, shapley_values, shares
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.plan import transport_plan
-from fedbary.views.plots.row_plots import label_pairs, row_map, value_histogram
+from fedbary.views.display import Display
+from fedbary.views.plots.client_plots import client_map, convergence, qualities, shapley_values, shares, site_effects
+from fedbary.views.plots.row_plots import label_pairs, row_map, transport_plan, value_histogram
 
 __all__ = [
     "Display",

@@ -1,4 +1,4 @@
-"""Pictures of one owner's rows: where they lie, how their values spread, and which labels are doubted."""
+"""Pictures of rows: where they lie, how their values spread, which labels are doubted, and what a plan carries."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from fedbary.views.plots.display import Display
-from fedbary.views.plots.look import BLUE, GREY, ORANGE, PURPLE, as_hover, as_text, empty_figure, finite
-from fedbary.views.row_map import FLAGGED, NOT_FLAGGED, SUSPECT, TARGET, UNFLAGGED
+from fedbary.data.table import Table
+from fedbary.errors import SettingsError
+from fedbary.space.encode import features
+from fedbary.space.labels import class_names
+from fedbary.space.schema import Schema
+from fedbary.views.display import BLUE, GREY, ORANGE, PURPLE, Display, as_hover, as_text, empty_figure, finite
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
+Floats = NDArray[np.float64]
+
+# The kinds of points beside the reasons of flags.
+NOT_FLAGGED, UNFLAGGED, FLAGGED, SUSPECT, TARGET = "not flagged", "row", "flagged", "suspect", "target"
 # The kinds of points on the map, in the order of drawing: (name in the legend, colour, symbol, size, opacity).
 _KINDS: dict[str, tuple[str, str, str, int, float]] = {
     NOT_FLAGGED: ("not flagged", BLUE, "circle", 6, 0.45),
@@ -27,10 +35,15 @@ _KINDS: dict[str, tuple[str, str, str, int, float]] = {
     "features": ("flagged: features", PURPLE, "x", 9, 0.95),
 }
 _MOST_LABELS = 30
+# A browser draws so many points without delay.
+MOST_ROWS, MOST_TARGET = 3000, 1000
+# Of a larger table so many rows tell in which directions it spreads.
+_MOST_WHOLE, _FOR_DIRECTIONS = 65_536, 10_000
+_NEGLIGIBLE = 1e-12
 
 
 def row_map(points: pd.DataFrame) -> Display:
-    """A table ``row, x, y, kind, label`` as a map; `fedbary.views.row_map.row_points` makes one.
+    """A table ``row, x, y, kind, label`` as a map; `row_points` makes one.
 
     ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had no flags, or "target" for points
     of the sketch or barycenter.
@@ -97,6 +110,159 @@ def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = Fal
         counts.sort_values(["given", "suggested"]).reset_index(drop=True),
         _draw_pairs,
     )
+
+
+def transport_plan(points: ArrayLike, target: ArrayLike, plan: ArrayLike) -> Display:
+    """Two clouds of points in the plane and the mass that a plan carries between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fedbary as fb
+    >>> a, b = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> fb.plots.transport_plan(a, b, fb.solve(a, b).plan).frame()["mass"].tolist()
+    [0.5, 0.5]
+    """
+    import pandas as pd
+
+    a, b, mass = (np.asarray(values, dtype=float) for values in (points, target, plan))
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != 2 or b.shape[1] != 2 or mass.shape != (len(a), len(b)):
+        raise SettingsError(
+            "views.plan-not-in-the-plane", points=str(a.shape), target=str(b.shape), plan=str(mass.shape)
+        )
+    start, end = np.nonzero(mass > _NEGLIGIBLE)
+    table = pd.DataFrame(
+        {
+            "from_x": a[start, 0],
+            "from_y": a[start, 1],
+            "to_x": b[end, 0],
+            "to_y": b[end, 1],
+            "mass": mass[start, end],
+        }
+    )
+    title = "Where a plan carries the mass of one cloud to another; thicker lines carry more."
+    return Display("transport-plan", title, table, _draw_plan)
+
+
+def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = None) -> pd.DataFrame:
+    """Rows and target on the two directions in which they differ most (PCA of both, centred on the rows).
+
+    Of very many rows all flagged ones and suspects are kept, worst first, and others by a seeded draw; the directions
+    of more than 65,536 are those of a seeded draw among them.
+
+    Parameters
+    ----------
+    schema : Schema
+        The space in which the rows were compared.
+    table : Table
+        The rows that were valued.
+    rows : DataFrame
+        Their values, as `Valuation.rows` gives them.
+    target : array, optional
+        Points of the sketch or the barycenter (`Valuation.target`); their features are shown.
+
+    Returns
+    -------
+    DataFrame
+        ``row, x, y, kind, label``; ``kind`` is the reason of a flag, "suspect", "not flagged", "row" where the run had
+        no flags, "flagged" where a flag has no reason, or "target".
+    """
+    import pandas as pd
+
+    chosen = _drawn(rows)
+    own, mine = _features_of(table, schema, chosen)
+    others = _target_features(target, own.shape[1])
+    flat = _flattened(own, mine, others)
+    mine, theirs = flat[: len(chosen)], flat[len(chosen) :]
+    names, labels = table.row_names, given_labels(table, schema)
+    points = pd.DataFrame(
+        {
+            "row": [str(names[row]) for row in chosen],
+            "x": mine[:, 0],
+            "y": mine[:, 1],
+            "kind": _kinds(rows.iloc[chosen]),
+            "label": [labels[row] for row in chosen],
+        }
+    )
+    around = pd.DataFrame({"row": "", "x": theirs[:, 0], "y": theirs[:, 1], "kind": TARGET, "label": ""})
+    return pd.concat([points, around], ignore_index=True)
+
+
+def _features_of(table: Table, schema: Schema, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The features by which directions are found, and those of the rows that are drawn."""
+    if len(table) <= _MOST_WHOLE:
+        own = features(table, schema)
+        return own, own[chosen]
+    some = np.random.default_rng(0).choice(len(table), _FOR_DIRECTIONS, replace=False)
+    places, at = np.unique(np.concatenate([some, chosen]), return_inverse=True)
+    own = features(table.replace(ids=None).take(places), schema)[at]
+    return own[: len(some)], own[len(some) :]
+
+
+def given_labels(table: Table, schema: Schema | None) -> list[str]:
+    """The table's labels as text: classes as suggestions name them, numbers as they are.
+
+    Examples
+    --------
+    >>> import fedbary as fb
+    >>> given_labels(fb.Table.from_arrays([[0.0], [1.0]], [3.0, 4.0]), None)
+    ['3', '4']
+    """
+    if numeric_label(table, schema):
+        return [repr(float(label)) for label in table.labels]
+    return [str(name) for name in class_names(table.labels)]
+
+
+def numeric_label(table: Table, schema: Schema | None) -> bool:
+    """Whether the label is a quantity; the schema of the run decides, where there is one."""
+    return not table.has_classes if schema is None else schema.label.kind == "number"
+
+
+def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
+    """Places of the rows to draw, in order."""
+    flag = (rows["flag"].fillna(False) | rows["suspect"].fillna(False)).to_numpy(dtype=bool)
+    worst = np.argsort(rows["value"].to_numpy(dtype=float, na_value=np.inf), kind="stable")
+    flagged = worst[flag[worst]][:MOST_ROWS]
+    rest = np.flatnonzero(~flag)
+    room = MOST_ROWS - len(flagged)
+    if len(rest) > room:
+        rest = np.random.default_rng(0).choice(rest, room, replace=False)
+    return np.sort(np.concatenate([flagged, rest])).astype(np.int64)
+
+
+def _kinds(rows: pd.DataFrame) -> list[str]:
+    unknown = rows["flag"].isna().to_numpy()
+    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
+    reason = rows["reason"].fillna(FLAGGED).astype(str)
+    return [
+        why if flagged else SUSPECT if doubted else UNFLAGGED if silent else NOT_FLAGGED
+        for silent, flagged, doubted, why in zip(unknown, flag, suspect, reason, strict=True)
+    ]
+
+
+def _target_features(target: Any, width: int) -> Floats:
+    """The features of at most a thousand of the target's points; none where it is of another space."""
+    points = np.empty((0, width)) if target is None else np.asarray(target, dtype=float)
+    if points.ndim != 2 or points.shape[1] < width or not np.isfinite(points).all():
+        return np.empty((0, width))
+    if len(points) > MOST_TARGET:
+        points = points[np.sort(np.random.default_rng(0).choice(len(points), MOST_TARGET, replace=False))]
+    return np.asarray(points[:, :width])
+
+
+def _flattened(own: Floats, drawn: Floats, others: Floats) -> Floats:
+    """The last two on the first two principal directions of own rows and others, each positive at its largest entry."""
+    from scipy.linalg import eigh
+
+    centre = own.mean(axis=0)
+    centred = np.vstack([own, others]) - centre
+    size = float(np.abs(centred).max(initial=0.0)) or 1.0
+    scaled = centred / size  # so that no outlier overflows the squares
+    width = scaled.shape[1]
+    found = eigh(scaled.T @ scaled, subset_by_index=[max(width - 2, 0), width - 1])[1][:, ::-1]
+    found = found * np.where(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])] < 0, -1.0, 1.0)
+    flat = (np.vstack([drawn, others]) - centre) @ found
+    return flat if width > 1 else np.column_stack([flat, np.zeros(len(flat))])
 
 
 def _draw_map(table: pd.DataFrame) -> Figure:
@@ -229,3 +395,30 @@ def _by_number(label: str) -> tuple[int, float, str]:
         return 0, float(label), label
     except ValueError:
         return 1, 0.0, label
+
+
+def _draw_plan(table: pd.DataFrame) -> Figure:
+    from plotly.graph_objects import Scatter
+
+    figure = empty_figure(height=440)
+    most = float(table["mass"].max()) if len(table) else 1.0
+    for x0, y0, x1, y1, mass in table.to_numpy(dtype=float):
+        line = {"color": GREY, "width": 0.5 + 2.5 * mass / most}
+        figure.add_trace(Scatter(x=[x0, x1], y=[y0, y1], mode="lines", line=line, hoverinfo="skip", showlegend=False))
+    for name, columns, colour, symbol in (
+        ("the client's rows", ["from_x", "from_y"], BLUE, "circle"),
+        ("the target", ["to_x", "to_y"], ORANGE, "diamond"),
+    ):
+        cloud = table[columns].drop_duplicates().to_numpy(dtype=float)
+        figure.add_trace(
+            Scatter(
+                name=name,
+                mode="markers",
+                x=cloud[:, 0].tolist(),
+                y=cloud[:, 1].tolist(),
+                marker={"color": colour, "symbol": symbol, "size": 10},
+                hovertemplate="%{x:.2f}, %{y:.2f}<extra></extra>",
+            )
+        )
+    figure.update_layout(showlegend=True)
+    return figure

@@ -1,4 +1,4 @@
-"""What the coordinator's report says: every sentence and number, before it gets a look.
+"""The coordinator's report: every sentence and number, before it gets a look.
 
 It is made of what a coordinator learns in every federation, so it holds no row and no row value, also where one
 process held all the data.
@@ -7,27 +7,47 @@ process held all the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.protocols.registry import learned
 from fedbary.valuation.verdict import Advice
-from fedbary.views.report.client_table import SHOWN, client_table
-from fedbary.views.report.missing_cells import COLUMN_LACKS, missing_by_client
-from fedbary.views.report.verdict_groups import included, problems
-from fedbary.views.verdict_lines import REFERENCE_DIFFERS, about_the_reference, headline
-from fedbary.wording import counted, headline_percent, listed, number, on_one_line, percent, shortened
+from fedbary.views.advice import REFERENCE_DIFFERS, Entry, about_the_reference, besides, headline, problems
+from fedbary.views.html_file import render, result_folder, write_page
+from fedbary.views.plots import client_map, convergence, qualities, shapley_values, shares, site_effects
+from fedbary.views.plots.client_plots import MANY
+from fedbary.views.tables import client_table
+from fedbary.wording import counted, headline_percent, listed, number, on_one_line, percent, shortened, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.verdict import Opinion
 
+# A page shows so many clients before the reader asks for all.
+_SHOWN = 25
 _LONG_DIGEST = 40
 _CALLED = {"flower": "Flower", "nvflare": "NVIDIA FLARE"}
+# The code of a note that says what share of a column's cells a client lacks, and the columns that still fit a page.
+_COLUMN_LACKS, _MOST_COLUMNS = "schema.column-lacks", 8
+
+
+def write_report(result: Valuation, path: str | Path) -> Path:
+    """Write the coordinator's report: no request, light and dark, readable on paper and on a phone."""
+    pictures = [
+        qualities(result),
+        shapley_values(result),
+        site_effects(result),
+        client_map(result),
+        convergence(result),
+    ]
+    if pictures[0] is None or len(result.clients) <= MANY:  # among very many, a share says little beside a quality
+        pictures.append(shares(result))
+    drawn = [picture for picture in pictures if picture is not None and len(picture.table)]
+    content = facts(result, today=date.today(), folder=result_folder(path))
+    return write_page(render("coordinator.html", content, drawn, scripts=("tables.js",)), path)
 
 
 def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[str, Any]:
@@ -42,13 +62,14 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
     one_process = not (settings.get("networked") or "owner" in settings)
     valued = [name for name in map(str, clients["client"]) if result.outcomes[name].ok]
     known = {name: bool(clients[name].notna().any()) for name in ("quality", "closeness", "shift", "flagged", "high")}
+    included = tuple(opinion.client for opinion in opinions if opinion.advice is Advice.INCLUDE)
     return {
         "title": f"Data valuation of {counted(len(clients), 'client')}",
         "about": _about(result, today),
         "headline": headline(opinions),
         "about_the_reference": about_the_reference(result),
         "problems": problems(opinions, result.outcomes, one_process=one_process, folder=folder),
-        "included": included(opinions),
+        "included": Entry(included) if included else None,
         "rules": _rules(result),
         "target": f"{number(reference)} reference rows" if reference else "what the clients have in common",
         "has_reference": bool(reference),
@@ -56,20 +77,27 @@ def facts(result: Valuation, *, today: date, folder: str | None = None) -> dict[
         "has_values": result.scores is not None,
         "noisy": settings.get("epsilon") is not None,
         "tiles": _tiles(result, valued),
-        "table": client_table(result, opinions),
-        "shown": SHOWN,
+        "table": client_table(result),
+        "shown": _SHOWN,
         "equal_share": percent(1.0 / len(valued)) if valued else "–",
         "rounds": _rounds(result.history),
-        "learned": learned(settings),
-        "protocol": str(settings.get("protocol", "unknown")),
         "settings": _flat({k: v for k, v in settings.items() if k not in ("versions", "sources")}),
-        "versions": dict(settings.get("versions", {})),
-        "schema": None if result.schema is None else result.schema.fingerprint,
         "notes": [str(note.redacted()) for note in result.notes if note.code != REFERENCE_DIFFERS],
-        "client_notes": _grouped_notes(result, opinions),
+        "client_notes": _grouped_notes(result),
         "missing": missing_by_client(result),
         "one_process": one_process,
         "holds_rows": result.row_tables is not None,
+        **how_it_was_made(result, folder),
+    }
+
+
+def how_it_was_made(result: Valuation, folder: str | None) -> dict[str, Any]:
+    """What the reports of a coordinator and of an owner say at their end."""
+    return {
+        "learned": learned(result.settings),
+        "protocol": str(result.settings.get("protocol", "unknown")),
+        "versions": dict(result.settings.get("versions", {})),
+        "schema": None if result.schema is None else result.schema.fingerprint,
         "folder": folder or "FOLDER",
     }
 
@@ -104,17 +132,17 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
     rows = counted(int(part["rows"].sum()), "row")
     tiles = [("clients valued", f"{len(valued)} of {len(ranked)}", f"{rows} together")]
     for name, title in (("wrong_labels", "wrong labels"), ("odd_features", "rows with odd features")):
-        found = _Fault.of(part, name)
-        if found is not None:
-            about = f"about {counted(found.count, 'row')}; most in {found.worst}" if found.count else ""
-            tiles.append((f"{title}, estimated", headline_percent(found.share) if found.count else "none", about))
-    missing = _Fault.of(part, "missing")
-    if missing is not None:
+        if (found := _fault(part, name)) is not None:
+            share, count, worst = found
+            about = f"about {counted(count, 'row')}; most in {worst}" if count else ""
+            tiles.append((f"{title}, estimated", headline_percent(share) if count else "none", about))
+    if (missing := _fault(part, "missing")) is not None:
+        share, _, worst = missing
         usual = result.settings.get("reference_missing")
         whose = "reference" if result.settings.get("reference_rows") else "median client"
         beside = [] if usual is None else [f"{whose} {headline_percent(usual)}"]
-        beside += [f"most in {missing.worst}"] if missing.share else []
-        tiles.append(("cells missing", headline_percent(missing.share), "; ".join(beside)))
+        beside += [f"most in {worst}"] if share else []
+        tiles.append(("cells missing", headline_percent(share), "; ".join(beside)))
     if len(part) > 1 and (part["quality"].notna().any() or result.scores is not None):
         alike = int(part["rank"].str.contains("–").sum())
         told = "from some other: their intervals overlap" if alike else "every rank is certain"
@@ -125,23 +153,15 @@ def _tiles(result: Valuation, valued: list[str]) -> list[tuple[str, str, str]]:
     return tiles
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """The share of a fault among all rows of the clients that know it, and the client with the largest."""
-
-    share: float
-    count: int
-    worst: str
-
-    @classmethod
-    def of(cls, clients: pd.DataFrame, name: str) -> _Fault | None:
-        known = clients[clients[name].notna() & (clients["rows"] > 0)]
-        if known.empty:
-            return None
-        share, rows = known[name].astype(float), known["rows"].astype(float)
-        bad = float((share * rows).sum())
-        worst = str(known["client"].iloc[int(share.to_numpy().argmax())])
-        return cls(bad / float(rows.sum()), round(bad), on_one_line(worst, 24))
+def _fault(clients: pd.DataFrame, name: str) -> tuple[float, int, str] | None:
+    """The share of a fault among all rows of the clients that know it, how many rows, and the client with most."""
+    known = clients[clients[name].notna() & (clients["rows"] > 0)]
+    if known.empty:
+        return None
+    share, rows = known[name].astype(float), known["rows"].astype(float)
+    bad = float((share * rows).sum())
+    worst = str(known["client"].iloc[int(share.to_numpy().argmax())])
+    return bad / float(rows.sum()), round(bad), on_one_line(worst, 24)
 
 
 def _rules(result: Valuation) -> list[str]:
@@ -179,17 +199,29 @@ def _rules(result: Valuation) -> list[str]:
     return said
 
 
-def _grouped_notes(result: Valuation, opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+def _grouped_notes(result: Valuation) -> list[dict[str, Any]]:
     """What clients that were valued said besides, once for all that said the same, and not what is a reason above."""
-    reasons = {one.client: set(map(str, one.reasons)) for one in opinions if one.advice is not Advice.INCLUDE}
-    found: dict[str, list[str]] = {}
-    for name, outcome in result.outcomes.items():
-        notes = [note for note in outcome.redacted().notes if note.code != COLUMN_LACKS]  # these have a table
-        said = dict.fromkeys(map(str, notes)) if outcome.ok else {}
-        for text in said.keys() - reasons.get(name, set()):
-            found.setdefault(text, []).append(name)
+    found: dict[str, dict[str, None]] = {}
+    for name, note in besides(result):
+        if note.code != _COLUMN_LACKS:  # these have a table
+            found.setdefault(str(note.redacted()), {})[name] = None
     many = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
     return [{"text": text, "names": listed([on_one_line(name, 30) for name in names], most=3)} for text, names in many]
+
+
+def missing_by_client(result: Valuation) -> dict[str, Any]:
+    """What clients said of the columns that lack many cells, the worst column first: a line of shares for each."""
+    shares: dict[str, dict[str, float]] = {}
+    worst: dict[str, float] = {}
+    for name, outcome in result.outcomes.items():
+        for note in outcome.notes:
+            share, column = note.facts.get("share"), str(note.facts.get("column"))
+            if note.code == _COLUMN_LACKS and isinstance(share, float | int):
+                shares.setdefault(name, {})[column] = float(share)
+                worst[column] = max(float(share), worst.get(column, 0.0))
+    columns = sorted(worst, key=lambda column: (-worst[column], column))[:_MOST_COLUMNS]
+    lines = [(name, [whole_percent(said.get(column)) for column in columns]) for name, said in shares.items()]
+    return {"columns": columns, "lines": lines}
 
 
 def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:
