@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 import fedbary as fb
 from fedbary.cli.app import app
 from fedbary.data import stored
-from fedbary.data.stored import StoredTable
 from fedbary.valuation import storage
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
@@ -35,7 +34,7 @@ def test_values_flags_and_digests_are_those_of_tables_in_memory(protocol, monkey
     monkeypatch.setattr(storage, "MOST_IN_CSV", 10)
     tables, found = valued(protocol, reference)
 
-    assert all(isinstance(table, StoredTable) for table in tables.values())
+    assert not any(table.in_memory for table in tables.values())
     pd.testing.assert_frame_equal(found.clients, expected.clients)
     again = fb.Valuation.load(found.save(tmp_path / "result"))
     for name in CLIENTS:

@@ -8,13 +8,12 @@ import fedbary as fb
 from codes import coded
 from fedbary.columns import Number
 from fedbary.data.any_cells import read_any_cells
-from fedbary.data.changed import changed
 from fedbary.data.corruptions import duplicate_rows
 from fedbary.data.files import read, read_clients
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import REPEATS, person_codes
 from fedbary.data.reading import Reading
-from fedbary.data.table import concat
+from fedbary.data.table import changed, concat
 from fedbary.errors import DataError
 
 PATIENTS = ["p7", "p3", "p7", None, "p3", " ", "p7 ", "p9"]

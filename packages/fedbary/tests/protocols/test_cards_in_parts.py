@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fedbary as fb
-from fedbary.data.changed import ChangedTable
 from fedbary.data.table import PART
 from fedbary.protocols.cards.card import ARRAYS, joined
 from fedbary.protocols.cards.exact_card import by_name, card_of_rows, exact_card, narrowed
@@ -56,7 +55,7 @@ def large():
 
 def test_a_large_table_is_changed_part_by_part(large):
     different = different_rows(by_name(large))
-    assert isinstance(by_name(large), ChangedTable)
+    assert not by_name(large).in_memory
     assert len(different) == PART
     assert different.ids is None
     assert list(different.columns) == ["early", "late"]
@@ -78,9 +77,9 @@ def test_the_card_of_a_large_table_counts_copies_once(large):
 def test_a_wide_block_is_narrowed_part_by_part(monkeypatch):
     table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(50, 1100)), np.arange(50) % 2)
     whole = narrowed(table).columns["x"]
-    monkeypatch.setattr("fedbary.data.changed.PART", 20)
+    monkeypatch.setattr("fedbary.data.table.PART", 20)
     found = narrowed(table)
-    assert isinstance(found, ChangedTable)
+    assert not found.in_memory
     parts = [part.columns["x"] for part in found.batches(rows=20)]
     assert [part.shape for part in parts] == [(20, 257), (20, 257), (10, 257)]
     assert np.allclose(np.vstack(parts), whole)

@@ -17,7 +17,7 @@ from fedbary.data.formats.cells import OwnedRows, without_column
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
 from fedbary.data.reading import Reading
-from fedbary.data.stored_reading import stored_table
+from fedbary.data.stored import stored_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 
@@ -57,7 +57,7 @@ def read(
         Stop after so many rows.
     stored
         Whether the rows of a Parquet or Feather file, or of a folder of Parquet files, stay there and come a part at a
-        time (`fedbary.data.stored.StoredTable`). Default: where there are more than 2**24 cells.
+        time (`Table.batches`). Default: where there are more than 2**24 cells.
 
     Raises
     ------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,26 @@ if TYPE_CHECKING:
 
 # Rows that are in memory together, where a table is worked on in parts.
 PART = 65_536
+Places = npt.NDArray[np.intp]
+
+
+class ColumnSource(Mapping[str, Array]):
+    """Columns that are not in memory: each is put together when somebody asks for all of it, and none is kept."""
+
+    rows: int
+
+    def parts(self, rows: int) -> Iterator[Mapping[str, Array]]:
+        """All columns, so many rows at a time."""
+        raise NotImplementedError
+
+    def choose(self, places: Places) -> Mapping[str, Array]:
+        """The columns of some rows, in that order."""
+        raise NotImplementedError
+
+    @cached_property
+    def first(self) -> Mapping[str, Array]:
+        """One row; kept, as a file gives away no single row without the thousands beside it."""
+        return next(self.parts(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +111,15 @@ class Table:
 
     def __post_init__(self) -> None:
         with naming(self.origin):
-            columns = {str(name): as_column(str(name), values) for name, values in self.columns.items()}
+            columns, lengths = self.columns, self.columns
+            if isinstance(columns, ColumnSource):  # what is wrong with a cell is said when it is met
+                lengths = dict.fromkeys(columns, np.broadcast_to(0, columns.rows))
+            else:
+                columns = lengths = {str(name): as_column(str(name), values) for name, values in columns.items()}
             labels = as_labels(self.label_name, self.labels)
             ids = None if self.ids is None else as_ids(self.id_name, self.ids)
             extra = {} if ids is None else {self.id_name: ids}
-            check_layout(columns, {**extra, self.label_name: labels})
+            check_layout(lengths, {**extra, self.label_name: labels})
             persons = None if self.persons is None else as_persons(self.persons, len(labels))
         for name, value in (("columns", columns), ("labels", labels), ("ids", ids), ("persons", persons)):
             object.__setattr__(self, name, value)
@@ -245,30 +270,47 @@ class Table:
         """Whether the labels are classes rather than a quantity."""
         return holds_classes(self.labels)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the columns are in memory, rather than in a file or to be made of others part by part."""
+        return not isinstance(self.columns, ColumnSource)
+
     def missing(self) -> dict[str, int]:
         """Count, for each feature column, the rows in which it has no value."""
-        return {name: int(missing_rows(column).sum()) for name, column in self.columns.items()}
+        counts = dict.fromkeys(self.columns, 0)
+        for part in [self] if self.in_memory else self.batches():
+            for name, column in part.columns.items():
+                counts[name] += int(missing_rows(column).sum())
+        return counts
 
     def take(self, rows: npt.ArrayLike) -> Table:
-        """Keep the rows at these positions, or those marked True in a mask of all rows."""
+        """Keep the rows at these positions, or those marked True in a mask of all rows.
+
+        Those of a file come into memory, unless they are many, each once and in the order of the file.
+        """
         chosen = np.asarray(rows)
         if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
             raise DataError("data.mask-does-not-fit", mask=int(chosen.size), rows=len(self))
         if chosen.size == 0:
             chosen = chosen.astype(np.intp)
+        if isinstance(self.columns, ColumnSource):
+            return self._part(chosen, self.columns.choose(np.arange(len(self))[chosen]))
+        return self._part(chosen, {name: column[chosen] for name, column in self.columns.items()})
+
+    def _part(self, rows: Any, columns: Mapping[str, Array]) -> Table:
         return self.replace(
-            columns={name: column[chosen] for name, column in self.columns.items()},
-            labels=self.labels[chosen],
-            ids=None if self.ids is None else self.ids[chosen],
-            persons=None if self.persons is None else self.persons[chosen],
+            columns=columns,
+            labels=self.labels[rows],
+            ids=None if self.ids is None else self.ids[rows],
+            persons=None if self.persons is None else self.persons[rows],
         )
 
     def head(self) -> Table:
         """A row or more in memory, by which its columns are known: all of them, but for tables that are elsewhere."""
-        return self
+        return self._part(slice(1), self.columns.first) if isinstance(self.columns, ColumnSource) else self
 
     def batches(self, rows: int = PART) -> Iterator[Table]:
-        """Cut the table into parts of so many rows, in order; they share its memory.
+        """The table in parts of so many rows, in order, each in memory; where all of it is, they share its memory.
 
         Examples
         --------
@@ -278,17 +320,35 @@ class Table:
         """
         if rows < 1:
             raise wrong_parameter("rows", "batches", "at least 1", rows)
-        if 0 < len(self) <= rows:
+        if self.in_memory and 0 < len(self) <= rows:
             yield self
             return
+        parts = self.columns.parts(rows) if isinstance(self.columns, ColumnSource) else self._slices(rows)
+        start = 0
+        while True:
+            try:
+                columns = next(parts, None)  # the end of a file says whether it is still what it was
+                part = None if columns is None else self._part(slice(start, start + rows), columns)
+            except DataError as error:
+                raise self._of_all_rows(error) from error.__cause__
+            if part is None:
+                return
+            yield part
+            start += rows
+
+    def _slices(self, rows: int) -> Iterator[Mapping[str, Array]]:
         for start in range(0, len(self), rows):
-            part = slice(start, start + rows)
-            yield self.replace(
-                columns={name: column[part] for name, column in self.columns.items()},
-                labels=self.labels[part],
-                ids=None if self.ids is None else self.ids[part],
-                persons=None if self.persons is None else self.persons[part],
-            )
+            yield {name: column[start : start + rows] for name, column in self.columns.items()}
+
+    def _of_all_rows(self, error: DataError) -> DataError:
+        """What is wrong with a column, of which a part knows only its own rows."""
+        try:
+            with naming(self.origin):
+                for name in self.columns:
+                    self.columns[name]
+        except DataError as found:
+            return found
+        return error
 
     def replace(self, **changes: Any) -> Table:
         """Return a copy with some fields changed."""
@@ -318,12 +378,55 @@ class Table:
 
     def summary(self) -> dict[str, Any]:
         """Describe the table in a few numbers that hold no row."""
-        missing = self.missing()
+        missing, head = self.missing(), self.head()
         return {
             "rows": len(self),
-            "columns": {n: {"kind": kind_of(c), "missing": missing[n]} for n, c in self.columns.items()},
+            "columns": {n: {"kind": kind_of(c), "missing": missing[n]} for n, c in head.columns.items()},
             "label": {"name": self.label_name, "distinct": len(np.unique(self.labels))},
         }
+
+
+def changed(table: Table, change: Callable[[Table], Table]) -> Table:
+    """What ``change`` makes of a table's columns.
+
+    A change looks at each row by itself, so that it does not matter which rows are in memory together. A table of more
+    than one part stays what it is, and its parts are changed whenever they are read.
+    """
+    if len(table) <= PART:
+        return change(table)
+    return table.replace(columns=_ChangedColumns(len(table), table.replace(ids=None, persons=None), change))
+
+
+@dataclass(frozen=True, eq=False)
+class _ChangedColumns(ColumnSource):
+    """The columns of a table of which every part is changed when it is read."""
+
+    rows: int
+    source: Table
+    change: Callable[[Table], Table]
+
+    def __getitem__(self, name: str) -> Array:
+        return np.concatenate([part[name] for part in self.parts(PART)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.first)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def parts(self, rows: int) -> Iterator[Mapping[str, Array]]:
+        """Those of the changed parts."""
+        return (self.change(part).columns for part in self.source.batches(rows))
+
+    def choose(self, places: Places) -> Mapping[str, Array]:
+        """Those of the changed rows."""
+        return changed(self.source.take(places), self.change).columns
+
+    @cached_property
+    def first(self) -> Mapping[str, Array]:
+        """That of a table in a file is kept there."""
+        head = self.source.take([0]) if self.source.in_memory else self.source.head()
+        return self.change(head).columns
 
 
 def concat(tables: Iterable[Table]) -> Table:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fedbary.columns.arrays import missing_rows
-from fedbary.data.changed import changed
 from fedbary.data.reading import Difference, Reading, agreed_reading, differences
-from fedbary.data.table import Table
+from fedbary.data.table import Table, changed
 from fedbary.errors import DataError, SchemaError
 from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
 from fedbary.notes import Fact, Note

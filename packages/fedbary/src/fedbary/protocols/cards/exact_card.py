@@ -18,8 +18,7 @@ from fedbary.columns.category import category_names
 from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
 from fedbary.data.ahead import ahead
-from fedbary.data.changed import changed
-from fedbary.data.table import PART, Table
+from fedbary.data.table import PART, Table, changed
 from fedbary.protocols.cards.card import Card, CardColumn, joined
 from fedbary.space.description import stated_reading
 from fedbary.space.encode import column_kind, column_widths
