@@ -12,7 +12,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.host import Host
 from fedbary.protocols.messages import Message
-from fedbary.space.columns import NumberSpec
+from fedbary.space.columns import ColumnSpec
 from fedbary.space.labels import LabelSpec
 from fedbary.space.points import random_points
 from fedbary.space.schema import Schema
@@ -25,7 +25,7 @@ POINTS = np.random.default_rng(0).normal(3.0, 1.0, size=(100, WIDTH))
 TABLE = fb.Table.from_frame(pd.DataFrame(POINTS, columns=NAMES).assign(label=["a"] * 50 + ["b"] * 50), "label")
 # The label weighs nothing, so that the attack need not care for it.
 SCHEMA = Schema(
-    columns=tuple(NumberSpec(name, "numeric", 1, (0.0,), (1.0,), (), (0.0,)) for name in NAMES),
+    columns=tuple(ColumnSpec(name, "numeric", 1, (0.0,), (1.0,), (), (0.0,)) for name in NAMES),
     label=LabelSpec("label", "classes", "onehot", (), weight=0.0),
     missing="refuse",
 )

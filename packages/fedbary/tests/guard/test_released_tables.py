@@ -11,7 +11,7 @@ from fedbary.guard.ledger import Ledger
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.cards.client import card_of
 from fedbary.protocols.messages import Message, Reply
-from fedbary.space.columns import NumberSpec
+from fedbary.space.columns import ColumnSpec
 from fedbary.space.labels import LabelSpec
 
 CARD = Message("card", 0)
@@ -313,7 +313,7 @@ def test_no_card_differs_by_few_rows_from_any_that_left_before(ledger):
 def sketch_of(table, read):
     """A question whose one answer packs what ``read`` says of the columns: a sum over rows."""
     columns = tuple(
-        NumberSpec(name, "numeric", 1, (0.0,), (weight**-0.5,), (), (0.0,)) for name, weight in read.items()
+        ColumnSpec(name, "numeric", 1, (0.0,), (weight**-0.5,), (), (0.0,)) for name, weight in read.items()
     )
     label = LabelSpec(table.label_name, "classes", "onehot", ("a", "b"), weight=0.0)
     schema = fb.Schema(columns=columns, label=label, missing="indicate", shared_mark=False)

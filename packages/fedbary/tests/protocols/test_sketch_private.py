@@ -18,7 +18,7 @@ from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.answer import noisy_costs, private_answer, released_sums, units_per_row
 from fedbary.protocols.sketch.numbers import PublicJudge
 from fedbary.protocols.sketch.sketch import SketchPoints
-from fedbary.space.columns import BlockSpec, CategorySpec, NumberSpec
+from fedbary.space.columns import BlockSpec, CategorySpec, ColumnSpec
 from fedbary.space.encode import row_points
 from fedbary.space.labels import LabelSpec
 from fedbary.space.schema import Projection, Schema
@@ -63,7 +63,7 @@ def questions(draw):
 
     scales = tuple(draw(st.lists(st.sampled_from([1.0, 1e-100, 1e100, 3.0, 1e-304]), min_size=3, max_size=3)))
     columns = (
-        NumberSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
+        ColumnSpec("n", "numeric", 1, *(tuple(numbers(1).tolist()), scales[:1], (), tuple(numbers(1).tolist()))),
         CategorySpec("c", categories=("a", "1", "other")[: draw(st.integers(0, 3))]),
         BlockSpec("x", "block", 2, *(tuple(numbers(2).tolist()), scales[1:], (), tuple(numbers(2).tolist()))),
     )
@@ -119,7 +119,7 @@ def test_replacing_a_row_moves_the_released_integers_by_what_epsilon_covers(ques
 
 def test_the_bounds_are_tight():
     schema = Schema(
-        (NumberSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
+        (ColumnSpec("n", "numeric", 1, (0.0,), (1.0,), (), (0.0,)),),
         LabelSpec("label", "classes", "onehot", weight=0.0),
     )
     sketch = SketchPoints(np.zeros((1, 2)), np.ones(1), np.zeros(1), 4.0)
@@ -199,7 +199,7 @@ def rows_with(**cells):
 
 LOUD = 1.797e308
 LABEL = LabelSpec("label", "classes", "onehot", weight=0.0)
-INCOME = NumberSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
+INCOME = ColumnSpec("income", "numeric", 1, (0.0,), (1.0,), (), (0.0,))
 QUESTIONS = {
     "plain": Schema((INCOME, CategorySpec("zip", categories=("z1",))), LABEL),
     "has anybody this zip code": Schema(

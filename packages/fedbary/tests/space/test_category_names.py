@@ -13,7 +13,7 @@ from fedbary.columns.category import category_name
 from fedbary.data.any_cells import table_of_any_cells
 from fedbary.data.reading import Reading
 from fedbary.errors import FedbaryError, SchemaError
-from fedbary.space.columns import CategorySpec, NumberSpec, category_places
+from fedbary.space.columns import CategorySpec, ColumnSpec, category_places
 from fedbary.space.encode import row_points
 from fedbary.space.hand_written import hand_written_schema
 from fedbary.space.labels import LabelSpec
@@ -55,10 +55,10 @@ def test_schemas_in_which_two_names_call_one_category_are_refused(names):
     with refused:
         Schema((CategorySpec("c", categories=names),), label)
     with refused:
-        Schema((NumberSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),),
+        Schema((ColumnSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),),
                LabelSpec("label", "classes", "onehot", names))  # fmt: skip
     with refused:
-        Schema((NumberSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),), label,
+        Schema((ColumnSpec("c", mean=(0.0,), scale=(1.0,), middle=(0.0,)),), label,
                reading=Reading({"c": Ordered(levels=names)}))  # fmt: skip
     whole = Schema((CategorySpec("c", categories=("1", "x")),), label).to_json()
     with pytest.raises(SchemaError, check=coded("schema.two-spellings")) as raised:

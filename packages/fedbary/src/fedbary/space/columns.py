@@ -8,7 +8,6 @@ where nothing refuses a cell and coordinates are bounded (``farthest``).
 from __future__ import annotations
 
 import base64
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,8 +55,8 @@ class ColumnDescription:
 
 
 @dataclass(frozen=True)
-class ColumnSpec(ABC):
-    """One column: its kind and what is needed to encode it.
+class ColumnSpec:
+    """One column: its kind and what is needed to encode it; numbers, where no class below says otherwise.
 
     ``numeric`` and ``boolean`` have one coordinate, a ``block`` has ``width`` of them, a ``categorical`` one per
     category and a last one for any ``other``. ``middle`` stands for missing numbers; ``low`` and ``high`` are limits
@@ -67,7 +66,7 @@ class ColumnSpec(ABC):
     """
 
     name: str
-    kind: str
+    kind: str = "numeric"
     width: int = 1
     mean: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
@@ -80,65 +79,12 @@ class ColumnSpec(ABC):
     bounded: bool = False
 
     @property
-    @abstractmethod
     def coordinates(self) -> int:
         """Number of coordinates that the column becomes."""
-
-    @abstractmethod
-    def encode(self, values: Cells, farthest: float | None = None) -> Floats:
-        """Where cells lie, one line per row; never farther from 0 than ``farthest``."""
-
-    @abstractmethod
-    def holes(self, values: Cells) -> Bools:
-        """Which coordinates of `encode` stand for cells without a value."""
-
-    @abstractmethod
-    def missing(self, values: Cells) -> Integers:
-        """How many cells of each row have no value."""
-
-    @classmethod
-    @abstractmethod
-    def agreed(cls, parts: Sequence[ColumnDescription], scaling: str) -> tuple[Self, bool]:
-        """The column by what parties say of it, and whether it varies anywhere."""
-
-    @abstractmethod
-    def by_reference(self, values: Cells, *, min_group: int, date: bool) -> Self:
-        """With what only a reference can say: its middle, its limits, its levels."""
-
-    @abstractmethod
-    def is_possible(self) -> bool:
-        """Whether its parts fit together."""
-
-    def is_bounded(self) -> bool:
-        """Whether the arithmetic of a row stays within the finite numbers, and limits are ordered."""
-        places = (*self.mean, *self.middle, *self.low, *self.high)
-        if not all(map(within_bounds, places)) or not all(within_bounds(scale, SMALLEST) for scale in self.scale):
-            return False
-        ordered = all(low <= high for low, high in zip(self.low, self.high, strict=True))
-        return ordered and within_bounds(self.absence, 0.0)
-
-    def require(self, table: Table, missing: str) -> None:
-        """Refuse cells that have no place: missing ones, where the schema's ``missing`` refuses them."""
-        if missing == "refuse" and (count := int((self.missing(table.columns[self.name]) > 0).sum())):
-            raise SchemaError(
-                "schema.missing-values", where=table.origin, column=self.name, count=count, rows=len(table)
-            )
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))  # asdict would copy every number
-
-
-@dataclass(frozen=True)
-class NumberSpec(ColumnSpec):
-    """A number in each cell."""
-
-    kind: str = "numeric"
-
-    @property
-    def coordinates(self) -> int:
         return self.width
 
     def encode(self, values: Cells, farthest: float | None = None) -> Floats:
+        """Where cells lie, one line per row; never farther from 0 than ``farthest``."""
         numbers = cell_numbers(values).reshape(len(values), self.width)
         holes = np.isnan(numbers)
         if holes.any():
@@ -153,28 +99,28 @@ class NumberSpec(ColumnSpec):
         return np.asarray((numbers < np.array(self.low)) | (numbers > np.array(self.high)))
 
     def holes(self, values: Cells) -> Bools:
+        """Which coordinates of `encode` stand for cells without a value."""
         return np.isnan(values if values.dtype.kind == "f" else cell_numbers(values)).reshape(len(values), self.width)
 
     def missing(self, values: Cells) -> Integers:
+        """How many cells of each row have no value."""
         return np.asarray(self.holes(values).sum(axis=1, dtype=np.int64))
 
     def require(self, table: Table, missing: str) -> None:
+        """Refuse cells that have no place: text, and missing ones, where the schema's ``missing`` refuses them."""
         values = table.columns[self.name]
-        if values.dtype.kind == "O":
-            row = next((i for i, value in enumerate(values) if value is not None), None)
-            if row is not None:
-                raise SchemaError(
-                    "schema.column-holds-text",
-                    where=table.origin,
-                    column=self.name,
-                    kind=self.kind,
-                    example=repr(values[row]),
-                    row=str(table.row_names[row]),
-                )
-        super().require(table, missing)
+        texts = enumerate(values) if values.dtype.kind == "O" and self.kind != "categorical" else ()
+        row = next((place for place, value in texts if value is not None), None)
+        if row is not None:
+            facts = {"kind": self.kind, "example": repr(values[row]), "row": str(table.row_names[row])}
+            raise SchemaError("schema.column-holds-text", where=table.origin, column=self.name, **facts)
+        if missing == "refuse" and (count := int((self.missing(values) > 0).sum())):
+            where, rows = table.origin, len(table)
+            raise SchemaError("schema.missing-values", where=where, column=self.name, count=count, rows=rows)
 
     @classmethod
     def agreed(cls, parts: Sequence[ColumnDescription], scaling: str) -> tuple[Self, bool]:
+        """The column by what parties say of it, and whether it varies anywhere."""
         # Medians over the parties: one with other units, or with nonsense, must not set everybody's scale.
         means = np.array([part.mean for part in parts])
         mean = np.median(means, axis=0)
@@ -184,7 +130,7 @@ class NumberSpec(ColumnSpec):
             np.where(spread > (1e-10 * mean) ** 2, spread, 0.0)
             for spread in (np.median(spreads, axis=0), spreads.mean(axis=0))
         )
-        varies = bool(together[0] > 0)
+        varies = parts[0].kind == "block" or bool(together[0] > 0)
         scale, centre = np.ones_like(mean), np.zeros_like(mean)
         if scaling != "none":
             if scaling == "standard":  # a single column is a block of one
@@ -204,22 +150,36 @@ class NumberSpec(ColumnSpec):
         return column, varies
 
     def by_reference(self, values: Cells, *, min_group: int, date: bool) -> Self:
+        """With what only a reference can say: its middle, its limits, its levels."""
         numbers = cell_numbers(values).reshape(len(values), self.width)
         middle, low, high = (tuple(end.tolist()) for end in limits(numbers, min_group, usual=date))
         lacks = int((self.missing(values) > 0).sum()) >= max(min_group, 1)
         return replace(self, middle=middle, low=low, high=high, may_lack=lacks, bounded=date)
 
     def is_possible(self) -> bool:
+        """Whether its parts fit together."""
+        flags = type(self.may_lack) is bool and type(self.bounded) is bool and self.bounded <= bool(self.low)
+        return type(self) is SPECS.get(str(self.kind)) and type(self.width) is int and flags and self._fits()
+
+    def _fits(self) -> bool:
         fits = len(self.mean) == len(self.scale) == len(self.middle) == self.width and not self.categories
         limited = len(self.low) == len(self.high) and len(self.low) in (0, self.width)
-        return _is_of_its_kind(self) and fits and limited and self._is_width()
+        return fits and limited and (self.width == 1 or (self.kind == "block" and self.width > 1))
 
-    def _is_width(self) -> bool:
-        return self.width == 1
+    def is_bounded(self) -> bool:
+        """Whether the arithmetic of a row stays within the finite numbers, and limits are ordered."""
+        places = (*self.mean, *self.middle, *self.low, *self.high)
+        if not all(map(within_bounds, places)) or not all(within_bounds(scale, SMALLEST) for scale in self.scale):
+            return False
+        ordered = all(low <= high for low, high in zip(self.low, self.high, strict=True))
+        return ordered and within_bounds(self.absence, 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))  # asdict would copy every number
 
 
 @dataclass(frozen=True)
-class BooleanSpec(NumberSpec):
+class BooleanSpec(ColumnSpec):
     """Zeros and ones."""
 
     kind: str = "boolean"
@@ -229,21 +189,13 @@ class BooleanSpec(NumberSpec):
 
 
 @dataclass(frozen=True)
-class BlockSpec(NumberSpec):
-    """Many numbers in each cell, such as an embedding or an image; they may have one scale."""
+class BlockSpec(ColumnSpec):
+    """Many numbers in each cell, such as an embedding or an image; thousands, which as base64 stay small and exact."""
 
     kind: str = "block"
 
-    @classmethod
-    def agreed(cls, parts: Sequence[ColumnDescription], scaling: str) -> tuple[Self, bool]:
-        return super().agreed(parts, scaling)[0], True
-
-    def _is_width(self) -> bool:
-        return self.width >= 1
-
     def to_json(self) -> dict[str, Any]:
-        """Blocks hold thousands of numbers: as base64 they stay small and exact."""
-        return super().to_json() | {name: pack(np.array(getattr(self, name))) for name in NUMBERS}
+        return vars(self) | {name: pack(np.array(getattr(self, name))) for name in NUMBERS}
 
 
 @dataclass(frozen=True)
@@ -277,7 +229,7 @@ class CategorySpec(ColumnSpec):
         return np.asarray(pd.isna(values), dtype=np.int64)
 
     @classmethod
-    def agreed(cls, parts: Sequence[ColumnDescription], scaling: str) -> tuple[Self, bool]:  # noqa: ARG003 - as they are
+    def agreed(cls, parts: Sequence[ColumnDescription], scaling: str) -> tuple[Self, bool]:  # noqa: ARG003
         names = tuple(sorted(set().union(*(part.categories for part in parts))))
         lacks = any(part.lacks for part in parts)
         # Two rows with different categories are 2 apart; that of two random rows is not known here.
@@ -287,13 +239,12 @@ class CategorySpec(ColumnSpec):
         lacks = int(self.missing(values).sum()) >= max(min_group, 1)
         return replace(self, may_lack=lacks, categories=named_levels(levels(values), min_group))
 
-    def is_possible(self) -> bool:
-        numbers = any(getattr(self, name) for name in NUMBERS)
-        return _is_of_its_kind(self) and self.width == 1 and not numbers and are_names(self.categories)
+    def _fits(self) -> bool:
+        return self.width == 1 and not any(getattr(self, name) for name in NUMBERS) and are_names(self.categories)
 
 
 SPECS: dict[str, type[ColumnSpec]] = {
-    "block": BlockSpec, "boolean": BooleanSpec, "numeric": NumberSpec, "categorical": CategorySpec
+    "block": BlockSpec, "boolean": BooleanSpec, "numeric": ColumnSpec, "categorical": CategorySpec
 }  # fmt: skip
 
 
@@ -301,13 +252,8 @@ def column_from_json(content: dict[str, Any]) -> ColumnSpec:
     """What `ColumnSpec.to_json` wrote; whether it is possible is asked later."""
     read = (lambda value: unpack(value).tolist()) if content["kind"] == "block" else tuple
     numbers = {key: tuple(read(content[key])) for key in NUMBERS}
-    spec = SPECS.get(str(content["kind"]), NumberSpec)
+    spec = SPECS.get(str(content["kind"]), ColumnSpec)
     return spec(**{**content, **numbers, "categories": tuple(content["categories"])})
-
-
-def _is_of_its_kind(column: ColumnSpec) -> bool:
-    flags = type(column.may_lack) is bool and type(column.bounded) is bool and column.bounded <= bool(column.low)
-    return type(column) is SPECS.get(str(column.kind)) and type(column.width) is int and flags
 
 
 def are_names(names: Sequence[object]) -> bool:

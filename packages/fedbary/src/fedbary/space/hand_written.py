@@ -13,7 +13,7 @@ from fedbary.columns import Boolean, Category, Column, Date, Image, Number, Orde
 from fedbary.columns.category import category_name, two_spellings
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError, SchemaError, SettingsError
-from fedbary.space.columns import BlockSpec, BooleanSpec, CategorySpec, ColumnSpec, NumberSpec
+from fedbary.space.columns import BlockSpec, BooleanSpec, CategorySpec, ColumnSpec
 from fedbary.space.fit import clip_of_standard_rows, random_directions
 from fedbary.space.labels import LabelSpec
 from fedbary.space.schema import Schema
@@ -92,7 +92,7 @@ def _column(name: str, keys: _Keys) -> tuple[Column, tuple[ColumnSpec, ...]]:
     if what == "ordered":
         order = keys.names("ordered", least=2, column=name)
         usual = keys.over(centre=(len(order) - 1) / 2.0, scale=sqrt((len(order) ** 2 - 1) / 12.0))
-        return Ordered(order), (_numbers(NumberSpec, name, usual, lacks),)
+        return Ordered(order), (_numbers(ColumnSpec, name, usual, lacks),)
     if what == "boolean":
         keys.truth("boolean")
         return Boolean(), (_numbers(BooleanSpec, name, keys.over(centre=0.5, scale=0.5), lacks),)
@@ -104,7 +104,7 @@ def _column(name: str, keys: _Keys) -> tuple[Column, tuple[ColumnSpec, ...]]:
             keys = _Keys(keys.place, {**values, "centre": since.days})
         circle = _Keys(keys.place, {"centre": 0.0, "scale": _CIRCLE})
         circles = (_numbers(BlockSpec, made, circle, lacks, width=2) for made in Date().made(name)[1:])
-        return Date(), (_numbers(NumberSpec, name, keys, lacks), *circles)
+        return Date(), (_numbers(ColumnSpec, name, keys, lacks), *circles)
     if what in ("encoder", "width"):
         if what == "encoder":
             reading, width = _encoder(keys)
@@ -112,10 +112,10 @@ def _column(name: str, keys: _Keys) -> tuple[Column, tuple[ColumnSpec, ...]]:
             width = keys.whole("width")
             reading = Vector(width=width)
         return reading, (_numbers(BlockSpec, name, keys, lacks, width=width),)
-    return Number(), (_numbers(NumberSpec, name, keys, lacks),)
+    return Number(), (_numbers(ColumnSpec, name, keys, lacks),)
 
 
-def _numbers(spec: type[NumberSpec], name: str, keys: _Keys, lacks: bool, *, width: int = 1) -> NumberSpec:
+def _numbers(spec: type[ColumnSpec], name: str, keys: _Keys, lacks: bool, *, width: int = 1) -> ColumnSpec:
     for key, remedy in (("centre", "a usual number"), ("scale", "how far numbers usually lie from it")):
         if key not in keys.values:
             raise keys.lacks(key, f"give {remedy}, or levels")

@@ -14,7 +14,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.notes import Note
-from fedbary.space.columns import Bools, ColumnSpec, Integers, NumberSpec, cell_numbers, limits
+from fedbary.space.columns import Bools, ColumnSpec, Integers, cell_numbers, limits
 from fedbary.space.labels import named_classes, other_coding
 from fedbary.space.points import Points, StoredPoints, embed
 from fedbary.space.schema import Schema
@@ -75,7 +75,7 @@ class CellFold:
         self._missing: list[Integers] = []
         self._lacking = {column.name: 0 for column in schema.columns}
         self._limited = [
-            column for column in schema.columns if isinstance(column, NumberSpec) and column.low and not column.bounded
+            column for column in schema.columns if isinstance(column, ColumnSpec) and column.low and not column.bounded
         ]
         self._beyond = {column.name: np.zeros(column.width, dtype=np.int64) for column in self._limited}
 
@@ -245,7 +245,7 @@ def _column_notes(
 
 
 def _lie_beyond(column: ColumnSpec, place: int, wanted: bool, rows: Table) -> Bools:
-    assert isinstance(column, NumberSpec)
+    assert isinstance(column, ColumnSpec)
     return np.asarray(column.beyond(rows.columns[column.name])[:, place] == wanted)
 
 

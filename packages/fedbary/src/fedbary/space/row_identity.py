@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import repeat
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,6 +33,7 @@ _ROUNDING, _MOST_STEPS = 1e-12, 200
 RARE = "(rare)"
 # Digests of a table are asked for by several parts of a run, and hashing a million rows takes seconds.
 _HASHED: WeakKeyDictionary[Table, Hashes] = WeakKeyDictionary()
+_LARGE: WeakKeyDictionary[Table, tuple[Hashes, str]] = WeakKeyDictionary()
 
 
 def row_keys(table: Table, *, seed: int = 0) -> Hashes:
@@ -50,24 +49,17 @@ def row_keys(table: Table, *, seed: int = 0) -> Hashes:
 
 
 def _keys(table: Table, seed: int) -> Hashes:
+    """Of the numbers of each row, columns in the order of their names, then of its label and texts."""
     empty = hashlib.blake2b(key=str(seed).encode(), digest_size=16)
-    digests = []
-    for numbers, text in zip(_number_bytes(table), _text_bytes(table), strict=True):
-        row = empty.copy()
-        row.update(numbers)
-        row.update(text)
-        digests.append(row.digest())
-    return np.frombuffer(b"".join(digests), dtype="S16")
-
-
-def _number_bytes(table: Table) -> Iterator[memoryview]:
-    """The numbers of each row, columns in the order of their names."""
+    texts, digests = _text_bytes(table), []
     for matrix in _number_blocks(table):
-        if not matrix.size:
-            yield from repeat(memoryview(b""), len(matrix))
-            continue
-        numbers, step = matrix.data.cast("B"), 8 * matrix.shape[1]
-        yield from (numbers[place : place + step] for place in range(0, len(numbers), step))
+        numbers, step = memoryview(matrix.tobytes()), 8 * matrix.shape[1]
+        for row, text in zip(range(len(matrix)), texts, strict=False):
+            digest = empty.copy()
+            digest.update(numbers[row * step : (row + 1) * step])
+            digest.update(text)
+            digests.append(digest.digest())
+    return np.frombuffer(b"".join(digests), dtype="S16")
 
 
 def _number_blocks(table: Table) -> Iterator[Floats]:
@@ -127,25 +119,6 @@ def content_digest(table: Table) -> str:
     return hashlib.sha256(b"".join(np.sort(keys).tolist())).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class _Large:
-    """What a table of many rows is known by: a hash of each row, and one of all in their order."""
-
-    hashes: Hashes
-    digest: str
-
-    @classmethod
-    def of(cls, table: Table) -> _Large:
-        """What is known by now, or else by reading all rows."""
-        if table not in _LARGE:
-            for _ in known_parts(table):
-                pass
-        return _LARGE[table]
-
-
-_LARGE: WeakKeyDictionary[Table, _Large] = WeakKeyDictionary()
-
-
 def known_parts(table: Table) -> Iterator[Table]:
     """The parts of a large table for whoever needs them, and after the last one its rows are known, too.
 
@@ -170,23 +143,28 @@ def known_parts(table: Table) -> Iterator[Table]:
             start += len(matrix)
     whole.update(codes.astype(np.int64).tobytes())
     whole.update(repr(category_names(np.asarray(different)).tolist()).encode())
-    _LARGE[table] = _Large(np.concatenate(hashes), whole.hexdigest())
+    _LARGE[table] = np.concatenate(hashes), whole.hexdigest()
+
+
+def _hashes(table: Table) -> Hashes:
+    """What tells the rows of a table apart; of a large one known by now, or else by reading all rows."""
+    if len(table) <= PART:
+        return row_keys(table)
+    if table not in _LARGE:
+        for _ in known_parts(table):
+            pass
+    return _LARGE[table][0]
 
 
 def order_digest(table: Table) -> str:
     """One hash of a table's rows in their order, by which a table is known again."""
-    if len(table) > PART:
-        return _Large.of(table).digest
-    return hashlib.sha256(b"".join(row_keys(table).tolist())).hexdigest()
+    hashes = _hashes(table)
+    return _LARGE[table][1] if len(table) > PART else hashlib.sha256(b"".join(hashes.tolist())).hexdigest()
 
 
 def place_of_first(table: Table) -> Integers:
     """For each row its place in `different_rows`."""
     return first_and_group(_hashes(table))[1]
-
-
-def _hashes(table: Table) -> Hashes:
-    return row_keys(table) if len(table) <= PART else _Large.of(table).hashes
 
 
 def different_rows(table: Table) -> Table:
@@ -198,24 +176,6 @@ def once(table: Table) -> Table:
     """The table with the first of each different row, with its id."""
     first, _ = first_and_group(_hashes(table))
     return table if len(first) == len(table) else table.take(first)
-
-
-def without_rare_values(values: Floats, min_group: int) -> Floats:
-    """Columns in which fewer than ``min_group`` rows differ from all others become constant.
-
-    A sum over such a column, or a product with it, would be a sum over those few rows. Returns ``values`` itself
-    where there is no such column.
-    """
-    if min_group <= 1 or not len(values):
-        return values
-    # A value that all but a few rows share is the median of any that are twice as many, be it "missing". Unless most
-    # rows share it, it is a row's own value, and a constant would show it.
-    some = values[: 2 * min_group - 1]
-    middle = len(some) // 2
-    common = np.partition(some, middle, axis=0)[middle]
-    odd = len(values) - ((values == common) | (np.isnan(values) & np.isnan(common))).sum(axis=0)
-    rare = (odd > 0) & (odd < min(min_group, len(values) / 2))
-    return np.where(rare, common, values) if rare.any() else values
 
 
 def first_and_group(hashes: Hashes) -> tuple[Integers, Integers]:
@@ -266,8 +226,16 @@ def k_anonymous_rows(table: Table, kind: str, *, min_group: int) -> Table:
     refuse_few(table, min_group)
     different = once(table)
     names = class_names(different.labels) if kind == "classes" else np.zeros(len(different))
-    groups = [_plain(different.take(np.flatnonzero(names == name)), kind, min_group) for name in np.unique(names)]
-    large = [group for group in groups if len(group) >= min_group]
+    large = []
+    for name in np.unique(names):
+        group = different.take(np.flatnonzero(names == name))
+        while len(group) >= min_group:  # rows that became equal are one, so it is repeated until nothing changes
+            columns = {name: without_rare(column, min_group) for name, column in group.columns.items()}
+            labels = without_rare(group.labels, min_group) if kind == "number" else group.labels
+            if labels is group.labels and all(columns[name] is column for name, column in group.columns.items()):
+                large.append(group)
+                break
+            group = once(group.replace(columns=columns, labels=labels))
     if not large:
         what = "different rows of one class" if kind == "classes" else "different rows"
         raise DataError("schema.too-few-in-a-group", where=table.origin, least=min_group, what=what)
@@ -280,48 +248,47 @@ def refuse_few(table: Table, min_group: int) -> None:
         raise DataError("schema.too-few-rows", where=table.origin, rows=len(table), least=min_group)
 
 
-def _plain(group: Table, kind: str, min_group: int) -> Table:
-    """One class without rare values; rows that became equal are one, so it is repeated until nothing changes."""
-    while len(group) >= min_group:
-        columns = {name: without_rare(column, min_group) for name, column in group.columns.items()}
-        labels = without_rare(group.labels, min_group) if kind == "number" else group.labels
-        if labels is group.labels and all(columns[name] is column for name, column in group.columns.items()):
-            return group
-        group = once(group.replace(columns=columns, labels=labels))
-    return group
-
-
 def without_rare(column: Cells, min_group: int) -> Cells:
     """A column without what fewer than ``min_group`` rows have in common; the same array if nothing in it is rare."""
     if column.dtype.kind == "O":
-        return _without_rare_texts(column, min_group)
+        texts = category_names(column).tolist()
+        counts = Counter(texts)
+        rare = [count < min_group for count in map(counts.__getitem__, texts)]
+        if not any(rare):
+            return column
+        # Fewer than min_group rows of rare categories would be a small group, too; then some category is frequent.
+        instead = RARE if sum(rare) >= min_group else max(counts, key=lambda text: (counts[text], str(text)))
+        return np.array([instead if odd else text for text, odd in zip(texts, rare, strict=True)], dtype=object)
     values = np.asarray(column, dtype=np.float64).reshape(len(column), -1)
-    plain = _without_rare_holes(without_rare_values(values, min_group), min_group)
+    plain = without_rare_values(values, min_group)
+    missing = np.isnan(plain).sum(axis=0)
+    scarce = (missing < len(plain)) & (missing > len(plain) - min_group)
+    few = (missing > 0) & (missing < min_group) & ~scarce
+    if (few | scarce).any():
+        filled = plain.copy()
+        filled[:, scarce] = np.nan
+        middle = limits(plain[:, few], min_group).middle
+        filled[:, few] = np.where(np.isnan(plain[:, few]), middle, plain[:, few])
+        plain = filled
     return column if plain is values else plain.reshape(column.shape).astype(column.dtype)
 
 
-def _without_rare_holes(values: Floats, min_group: int) -> Floats:
-    missing = np.isnan(values).sum(axis=0)
-    scarce = (missing < len(values)) & (missing > len(values) - min_group)
-    few = (missing > 0) & (missing < min_group) & ~scarce
-    if not (few | scarce).any():
+def without_rare_values(values: Floats, min_group: int) -> Floats:
+    """Columns in which fewer than ``min_group`` rows differ from all others become constant.
+
+    A sum over such a column, or a product with it, would be a sum over those few rows. Returns ``values`` itself
+    where there is no such column.
+    """
+    if min_group <= 1 or not len(values):
         return values
-    plain = values.copy()
-    plain[:, scarce] = np.nan
-    middle = limits(values[:, few], min_group).middle
-    plain[:, few] = np.where(np.isnan(values[:, few]), middle, values[:, few])
-    return plain
-
-
-def _without_rare_texts(column: Cells, min_group: int) -> Cells:
-    texts = category_names(column).tolist()
-    counts = Counter(texts)
-    rare = [count < min_group for count in map(counts.__getitem__, texts)]
-    if not any(rare):
-        return column
-    # Fewer than min_group rows of rare categories would be a small group themselves; then some category is frequent.
-    instead = RARE if sum(rare) >= min_group else max(counts, key=lambda text: (counts[text], str(text)))
-    return np.array([instead if odd else text for text, odd in zip(texts, rare, strict=True)], dtype=object)
+    # A value that all but a few rows share is the median of any that are twice as many, be it "missing". Unless most
+    # rows share it, it is a row's own value, and a constant would show it.
+    some = values[: 2 * min_group - 1]
+    middle = len(some) // 2
+    common = np.partition(some, middle, axis=0)[middle]
+    odd = len(values) - ((values == common) | (np.isnan(values) & np.isnan(common))).sum(axis=0)
+    rare = (odd > 0) & (odd < min(min_group, len(values) / 2))
+    return np.where(rare, common, values) if rare.any() else values
 
 
 def winsorised(values: Cells, min_group: int) -> Floats:
@@ -337,23 +304,18 @@ def winsorised(values: Cells, min_group: int) -> Floats:
     large = np.abs(centred).max(axis=0, initial=0.0) ** 2 * fewest > (centred**2).sum(axis=0) * (1.0 + _ROUNDING)
     if not large.any():
         return numbers.reshape(values.shape)
-    plain = numbers.copy()
-    plain[:, large] = _clipped(numbers[:, large], fewest[large], min_group)
-    return plain.reshape(values.shape)
-
-
-def _clipped(numbers: Floats, fewest: Floats, min_group: int) -> Floats:
-    holes = np.isnan(numbers)
-    there = (~holes).sum(axis=0)
-    centre, clipped = np.nanmedian(numbers, axis=0), numbers
+    some, holes, there = numbers[:, large], np.isnan(numbers[:, large]), there[large]
+    centre, clipped = np.nanmedian(some, axis=0), some
     for _ in range(_MOST_STEPS):
-        bound = _largest_deviation(np.where(holes, 0.0, np.abs(numbers - centre)), fewest, min_group)
-        clipped = np.clip(numbers, centre - bound, centre + bound)
+        bound = _largest_deviation(np.where(holes, 0.0, np.abs(some - centre)), fewest[large], min_group)
+        clipped = np.clip(some, centre - bound, centre + bound)
         moved = np.where(holes, 0.0, clipped - centre).sum(axis=0) / there
         centre = centre + moved
         if (np.abs(moved) <= _ROUNDING * bound).all():
             break
-    return clipped
+    plain = numbers.copy()
+    plain[:, large] = clipped
+    return plain.reshape(values.shape)
 
 
 def _largest_deviation(deviations: Floats, fewest: Floats, min_group: int) -> Floats:
