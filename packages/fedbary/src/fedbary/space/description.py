@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fedbary.columns.arrays import missing_rows
-from fedbary.data.reading import Difference, Reading, agreed_reading, differences
+from fedbary.data.reading import Reading, agreed_reading, differences
 from fedbary.data.table import Table, changed
 from fedbary.errors import DataError, SchemaError
 from fedbary.forms import LARGEST, LONGEST_TEXT, MOST_ROWS, Field, Fields, Flag, Listed, Number, Text, Word
@@ -112,7 +112,7 @@ class Description:
             coordinates = 0 if column.kind == "categorical" else column.width
             if not len(column.mean) == len(column.variance) == coordinates or (not coordinates and column.width != 1):
                 raise SchemaError("schema.description-length", column=on_one_line(column.name))
-        if not is_reading_of(self.reading, self.columns):
+        if not is_reading_of(self.reading, {column.name: (column.kind, column.width) for column in self.columns}):
             raise ValueError("the columns are not those that it reads")
         if sum(len(column.mean) + len(column.categories) for column in self.columns) > _MOST_COORDINATES:
             raise SchemaError("schema.description-too-wide", most=_MOST_COORDINATES)
@@ -205,20 +205,10 @@ def _name_rows(values: Cells) -> bool:
 
 @dataclass(frozen=True)
 class Common:
-    """What the parties agree on.
+    """What the parties agree on: all who take part, described by the columns that are used, and how these are read.
 
-    Attributes
-    ----------
-    descriptions : mapping
-        Each client that takes part, described by the columns that are used.
-    reference : Description, optional
-        The reference, likewise.
-    reading : Reading
-        How these columns are read.
-    notes : tuple of Note
-        Why columns are left out, one note for each.
-    refused : mapping
-        Clients without a place beside the others: of another kind of label, or without half of the columns.
+    ``notes`` say why columns are left out; ``refused`` are clients without a place beside the others, of another kind
+    of label or without half of the columns.
     """
 
     descriptions: Mapping[str, Description]
@@ -236,7 +226,11 @@ def common_columns(descriptions: Mapping[str, Description], reference: Descripti
     """
     standard = [] if reference is None else [reference] * (len(descriptions) + 1)  # a majority of its own
     kind = Counter(one.label_kind for one in [*descriptions.values(), *standard]).most_common(1)[0][0]
-    refused = {name: _other_label(one, kind) for name, one in descriptions.items() if one.label_kind != kind}
+    refused = {}
+    for name, one in descriptions.items():
+        if one.label_kind != kind:
+            words = {"own": _WORDS[one.label_kind], "others": _WORDS[kind]}
+            refused[name] = Note("schema.labels-unlike-the-others", {"label": on_one_line(one.label_name), **words})
     parties = {name: _Party(one) for name, one in descriptions.items() if name not in refused}
     agreed = agreed_reading(one.reading for one in [*(party.described for party in parties.values()), *standard])
     judges = [_Party(reference)] if reference is not None else list(parties.values())
@@ -244,11 +238,10 @@ def common_columns(descriptions: Mapping[str, Description], reference: Descripti
     for party in judges:
         for name, layout in party.columns.items():
             votes.setdefault(name, Counter())[layout] += 1
-    holders = {name: sum(found.values()) for name, found in votes.items()}
     usual = {
         name: min(found, key=lambda layout: (-found[layout], sorted(layout)))  # an order that no arrival decides
         for name, found in votes.items()
-        if 2 * holders[name] > len(judges)
+        if 2 * found.total() > len(judges)
     }
     trouble = {name: party.trouble(usual, agreed) for name, party in parties.items()}
     left_out = set() if reference is None else set(judges[0].trouble(usual, agreed))
@@ -265,7 +258,7 @@ def common_columns(descriptions: Mapping[str, Description], reference: Descripti
     kept = frozenset(name for home in set(usual) - left_out for name, _, _ in usual[home])
     whose = {**taking_part, **({} if reference is None else {_REFERENCE: judges[0]})}
     described = {name: party.only(kept) for name, party in whose.items()}
-    unused = sorted(_homes(whose.values()) - (set(usual) - left_out))
+    unused = sorted({name for party in whose.values() for name in party.columns} - (set(usual) - left_out))
     return Common(
         {name: described[name] for name in taking_part},
         None if reference is None else described[_REFERENCE],
@@ -307,21 +300,16 @@ class _Party:
 
     def refusal(self, usual: Mapping[str, Layout], agreed: Reading, others: int | None) -> Note:
         """Why it has no place beside the others."""
-        trouble = self.trouble(usual, agreed)
         if found := differences(self.described.reading, agreed):
             return Note("schema.read-otherwise", read_otherwise(found, others=others, whom=_REFERENCE))
         missing, extra = _names(usual.keys() - self.columns.keys()), _names(self.columns.keys() - usual.keys())
         if missing or extra:
             return Note("schema.columns-unlike-the-others", {"missing": missing, "extra": extra})
-        return Note("schema.columns-of-another-kind", {"columns": _names(trouble)})
+        return Note("schema.columns-of-another-kind", {"columns": _names(self.trouble(usual, agreed))})
 
     def only(self, kept: frozenset[str]) -> Description:
         columns = tuple(column for column in self.described.columns if column.name in kept)
         return replace(self.described, columns=columns, reading=reading_of(kept, self.described.reading))
-
-
-def _homes(parties: Iterable[_Party]) -> set[str]:
-    return {name for party in parties for name in party.columns}
 
 
 def _note(home: str, whose: Mapping[str, _Party], usual: Mapping[str, Layout], agreed: Reading) -> Note:
@@ -334,21 +322,13 @@ def _note(home: str, whose: Mapping[str, _Party], usual: Mapping[str, Layout], a
     if who["otherwise"]:
         first = next(party for name, party in whose.items() if found[name] == "otherwise")
         different = [one for one in differences(first.described.reading, agreed) if one.column == home]
-        column |= _in_words(different, first.columns[home], usual[home])
+        if different:
+            column |= {key: fact for key, fact in different[0].facts().items() if key != "column"}
+        else:
+            for side, layout in (("own", first.columns[home]), ("agreed", usual[home])):
+                _, kind, width = min(layout)
+                column[side] = _WORDS.get(kind, f"vectors of {width:,} numbers")
     return Note(LEFT_OUT, {**column, **who})
-
-
-def _in_words(different: list[Difference], own: Layout, usual: Layout) -> dict[str, Fact]:
-    if different:
-        return {key: fact for key, fact in different[0].facts().items() if key != "column"}
-    words = (_WORDS.get(kind, f"vectors of {width:,} numbers") for _, kind, width in (min(own), min(usual)))
-    return dict(zip(("own", "agreed"), words, strict=True))
-
-
-def _other_label(described: Description, kind: str) -> Note:
-    label = on_one_line(described.label_name)
-    facts = {"label": label, "own": _WORDS[described.label_kind], "others": _WORDS[kind]}
-    return Note("schema.labels-unlike-the-others", facts)
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...] | None:

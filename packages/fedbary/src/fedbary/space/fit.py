@@ -62,7 +62,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     draft = replace(draft, columns=tuple(columns), notes=tuple(notes))
     width = _projected_width(draft, settings)
     if width is not None:
-        draft = replace(draft, projection=principal_directions(encode(reference, draft), width, seed))
+        draft = replace(draft, projection=_principal_directions(encode(reference, draft), width, seed))
     if not needs_moments(draft, settings):
         return draft
     return with_moments(draft, settings, [table_moments(reference, draft)])
@@ -130,7 +130,13 @@ def with_moments(draft: Schema, settings: Space, parts: Sequence[Moments]) -> Sc
     Both are of the size of λ = E‖x − x'‖², what two random rows are apart: a label weighs λ, and a column what it
     contributes to λ.
     """
-    pooled = merged(parts)
+    if not parts:
+        raise SchemaError("schema.nobody-sent-moments")
+    # Each party counts the same, and absurdly large moments are left out.
+    sizes = np.array([float(np.trace(part.second)) for part in parts])
+    sane = [part for part, size in zip(parts, sizes, strict=True) if size <= _ABSURD * max(np.median(sizes), 1e-12)]
+    names = ("mean", "second", "between")
+    pooled = Moments(*(np.mean([getattr(part, name) for part in sane], axis=0) for name in names))
     if pooled.mean.shape != (draft.value_width,):
         raise SchemaError("schema.moments-width", found=len(pooled.mean), expected=draft.value_width)
     total, within = pooled.second - np.outer(pooled.mean, pooled.mean), pooled.second - pooled.between
@@ -225,7 +231,7 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     return settings.projection if settings.projection < draft.encoded_width else None
 
 
-def principal_directions(values: Floats, width: int, seed: int) -> Projection:
+def _principal_directions(values: Floats, width: int, seed: int) -> Projection:
     """The first ``width`` principal directions of centred rows, signs fixed."""
     from sklearn.decomposition import PCA
 
@@ -322,18 +328,3 @@ def table_moments(table: Table, draft: Schema, *, min_group: int = 1) -> Moments
         raise DataError("schema.no-class-with-enough-rows", least=min_group)
     fold.add_rows(values[large], names[large])
     return fold.done()
-
-
-def merged(parts: Sequence[Moments]) -> Moments:
-    """Average of several parties' moments, each party counting the same; absurdly large ones are left out."""
-    if not parts:
-        raise SchemaError("schema.nobody-sent-moments")
-    sizes = [float(np.trace(part.second)) for part in parts]
-    parts = [
-        part for part, size in zip(parts, sizes, strict=True) if size <= _ABSURD * max(float(np.median(sizes)), 1e-12)
-    ]
-    return Moments(
-        np.mean([part.mean for part in parts], axis=0),
-        np.mean([part.second for part in parts], axis=0),
-        np.mean([part.between for part in parts], axis=0),
-    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import log10
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ import numpy as np
 from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.notes import Note
-from fedbary.space.columns import Bools, ColumnSpec, Integers, cell_numbers, limits
+from fedbary.space.columns import Bools, Integers, cell_numbers, limits
 from fedbary.space.labels import named_classes, other_coding
 from fedbary.space.points import Points, StoredPoints, embed
 from fedbary.space.schema import Schema
@@ -51,17 +50,7 @@ _FEW_DIFFERENT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """Cells that lack a value or lie beyond the schema's limits.
-
-    Attributes
-    ----------
-    missing : array
-        For each row, its cells without a value.
-    lacking : mapping
-        For each column of the schema, how many cells have no value.
-    beyond : mapping
-        For each column with limits, how many rows lie beyond them in each of its coordinates.
-    """
+    """Cells that lack a value (``missing`` by row, ``lacking`` by column), and rows beyond the limits of a column."""
 
     missing: Integers
     lacking: Mapping[str, int]
@@ -74,9 +63,7 @@ class CellFold:
     def __init__(self, schema: Schema) -> None:
         self._missing: list[Integers] = []
         self._lacking = {column.name: 0 for column in schema.columns}
-        self._limited = [
-            column for column in schema.columns if isinstance(column, ColumnSpec) and column.low and not column.bounded
-        ]
+        self._limited = [column for column in schema.columns if column.low and not column.bounded]
         self._beyond = {column.name: np.zeros(column.width, dtype=np.int64) for column in self._limited}
 
     def add(self, batch: Batch) -> None:
@@ -228,10 +215,15 @@ def _column_notes(
         for place, count in enumerate(counts.tolist())
         if count / len(table) >= _LEAST_BEYOND
     }
-    asked = {
-        (*key, side): partial(_lie_beyond, named[key[0]], key[1], side) for key in shares for side in (True, False)
-    }
-    enough = enough_different(table, cloud.point_of_row, asked, least=min_group)
+
+    def masks(rows: Table) -> Iterator[tuple[tuple[str, int, bool], Bools]]:
+        for name in dict.fromkeys(name for name, _ in shares):
+            beyond = named[name].beyond(rows.columns[name])
+            for place in (place for one, place in shares if one == name):
+                yield (name, place, True), beyond[:, place]
+                yield (name, place, False), ~beyond[:, place]
+
+    enough = enough_different(table, cloud.point_of_row, masks, least=min_group) if shares else {}
     found = [(share if enough[*key, False] else 1.0, *key) for key, share in shares.items() if enough[*key, True]]
     notes = []
     for share, name, place in sorted(found, key=lambda one: -one[0])[:MOST_COLUMNS]:
@@ -242,11 +234,6 @@ def _column_notes(
         times = _power_of_ten(own, column.middle[place])
         notes.append(Note("schema.column-beyond", {"column": title, "share": round(share, 2), "times": times}))
     return notes
-
-
-def _lie_beyond(column: ColumnSpec, place: int, wanted: bool, rows: Table) -> Bools:
-    assert isinstance(column, ColumnSpec)
-    return np.asarray(column.beyond(rows.columns[column.name])[:, place] == wanted)
 
 
 def _power_of_ten(own: float, reference: float) -> float | None:
@@ -267,8 +254,14 @@ def told_missing(table: Table, schema: Schema, counts: CellCounts, copies: Integ
     same number in ``copies``.
     """
     some = [column for column in schema.columns if counts.lacking[column.name]]
-    asked = {(column.name, have): partial(_have_or_lack, column, have) for column in some for have in (True, False)}
-    enough = enough_different(table, copies, asked, least=least)
+
+    def masks(rows: Table) -> Iterator[tuple[tuple[str, bool], Bools]]:
+        for column in some:
+            missing = column.missing(rows.columns[column.name])
+            yield (column.name, True), missing < column.width
+            yield (column.name, False), missing > 0
+
+    enough = enough_different(table, copies, masks, least=least) if some else {}
     # Where nothing is missing, all rows have a value.
     all_have = int(np.count_nonzero(np.bincount(copies))) >= least
     told = {}
@@ -282,23 +275,19 @@ def told_missing(table: Table, schema: Schema, counts: CellCounts, copies: Integ
     return told
 
 
-def _have_or_lack(column: ColumnSpec, have: bool, rows: Table) -> Bools:
-    missing = column.missing(rows.columns[column.name])
-    return missing < column.width if have else missing > 0
-
-
 def enough_different(
-    table: Table, copies: Integers, asked: Mapping[Key, Callable[[Table], Bools]], *, least: int
+    table: Table, copies: Integers, masks: Callable[[Table], Iterator[tuple[Key, Bools]]], *, least: int
 ) -> dict[Key, bool]:
     """Whether each of some conditions holds for ``least`` different rows; rows are read as far as that is unknown."""
-    seen: dict[Key, set[int]] = {key: set() for key in asked}
+    seen: dict[Key, set[int]] = {}
     start = 0
-    for rows in table.batches() if asked else ():
-        few = [key for key in asked if len(seen[key]) < least]
-        if not few:
-            break
+    for rows in table.batches():
         here = copies[start : start + len(rows)]
-        for key in few:
-            seen[key].update(np.unique(here[asked[key](rows)])[:least].tolist())
+        for key, mask in masks(rows):
+            known = seen.setdefault(key, set())
+            if len(known) < least:
+                known.update(np.unique(here[mask])[:least].tolist())
         start += len(rows)
-    return {key: len(rows) >= least for key, rows in seen.items()}
+        if all(len(known) >= least for known in seen.values()):
+            break
+    return {key: len(known) >= least for key, known in seen.items()}

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -227,15 +227,6 @@ def _canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-class _Column(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def width(self) -> int: ...
-
-
 def require_plausible(schema: Schema) -> None:
     """Refuse a schema that no honest party makes."""
     columns, label = schema.columns, schema.label
@@ -249,7 +240,7 @@ def require_plausible(schema: Schema) -> None:
         and schema.missing in ("refuse", "indicate")
         and type(schema.shared_mark) is bool
         and schema.encoded_width <= _MOST_COORDINATES
-        and is_reading_of(schema.reading, columns)
+        and is_reading_of(schema.reading, {column.name: (column.kind, column.width) for column in columns})
     )
     if not possible:
         raise SchemaError("schema.impossible")
@@ -264,13 +255,12 @@ def require_plausible(schema: Schema) -> None:
             raise SchemaError("schema.beyond-bounds", what=what)
 
 
-def is_reading_of(reading: Reading, columns: Iterable[_Column]) -> bool:
-    """Whether files that are read like this have such columns, and no column comes from two of a file's."""
-    found = {column.name: (column.kind, column.width) for column in columns}
+def is_reading_of(reading: Reading, columns: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether files that are read like this have columns of such kinds and widths, each from one of a file's."""
     made = reading.columns()
     if len(set(made)) < len(made) or any(column.left_out for column in reading.values()):
         return False
-    return all(is_made_of(name, column, found) for name, column in reading.items())
+    return all(is_made_of(name, column, columns) for name, column in reading.items())
 
 
 def is_made_of(name: str, column: Column, found: Mapping[str, tuple[str, int]]) -> bool:

@@ -216,7 +216,7 @@ class Card:
         """Refuse columns that come twice or are not what is read, and arrays that do not fit columns and classes."""
         if len({column.name for column in self.columns}) < len(self.columns):
             raise ValueError("a column comes twice")
-        if not is_reading_of(self.reading, self.columns):
+        if not is_reading_of(self.reading, {column.name: (column.kind, column.width) for column in self.columns}):
             raise ValueError("the columns are not those that it reads")
         width, classes = len(self.centre), len(self.classes)
         if self.schema is None:
