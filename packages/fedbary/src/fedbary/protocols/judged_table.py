@@ -90,7 +90,7 @@ def label_evidence_of(table: Table, schema: Schema, judge: Judge, groups: Groups
     if judge.model.numeric or len(classes) > _MOST_CLASSES:
         return None
     places = class_positions(np.array(judge.model.classes, dtype=np.str_), classes)
-    codes = schema.label.codes(table.labels)
+    codes = category_places(table.labels, classes)
     try:
         with np.errstate(all="ignore"):
             found = judge.label_evidence(codes, places, len(classes), groups)

@@ -249,11 +249,14 @@ SPECS: dict[str, type[ColumnSpec]] = {
 
 
 def column_from_json(content: dict[str, Any]) -> ColumnSpec:
-    """What `ColumnSpec.to_json` wrote; whether it is possible is asked later."""
+    """What `ColumnSpec.to_json` wrote; refuses what fitting never makes."""
     read = (lambda value: unpack(value).tolist()) if content["kind"] == "block" else tuple
     numbers = {key: tuple(read(content[key])) for key in NUMBERS}
-    spec = SPECS.get(str(content["kind"]), ColumnSpec)
-    return spec(**{**content, **numbers, "categories": tuple(content["categories"])})
+    kind = SPECS.get(str(content["kind"]), ColumnSpec)
+    column = kind(**{**content, **numbers, "categories": tuple(content["categories"])})
+    if not column.is_possible():
+        raise SchemaError("schema.impossible")
+    return column
 
 
 def are_names(names: Sequence[object]) -> bool:

@@ -20,7 +20,7 @@ from fedbary.data.reading import Difference, differences
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError
 from fedbary.notes import Fact, Note
-from fedbary.space.columns import Bools, Floats, Integers, cell_numbers, levels
+from fedbary.space.columns import Bools, Floats, Integers, category_places, cell_numbers, levels
 from fedbary.space.schema import Schema
 
 # Scales from the mean beyond which a number lies no farther away: no honest cost is that large.
@@ -315,7 +315,7 @@ def public_codes(table: Table, schema: Schema) -> Integers:
     """The place of each row's class among `public_classes`; −1 where it has none."""
     if schema.label.kind == "number":
         return np.where(np.isnan(cell_numbers(table.labels)), -1, 0)
-    return schema.label.codes(table.labels)
+    return category_places(table.labels, schema.label.classes)
 
 
 def _marked(schema: Schema) -> list[tuple[list[int], int]]:

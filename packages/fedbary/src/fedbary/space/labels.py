@@ -73,11 +73,9 @@ class LabelSpec:
         """Coordinates that are not gaussian, each by its own label: a class that is none of them has the last."""
         if self.coordinates == "numeric":
             return np.asarray(np.sqrt(self.weight) * self.standardised(labels, farthest)[:, None])
-        return np.asarray(np.sqrt(self.weight / 2.0) * corners(self.codes(labels), len(self.classes) + 1))
-
-    def codes(self, labels: Cells) -> Integers:
-        """The place of each label's class among the classes, −1 for others."""
-        return category_places(labels, self.classes)
+        return np.asarray(
+            np.sqrt(self.weight / 2.0) * corners(category_places(labels, self.classes), len(self.classes) + 1)
+        )
 
     def numbers(self, labels: Cells) -> Floats:
         """A number for each label, the same where the labels are."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.spool import Spool
 from fedbary.data.table import Table
-from fedbary.space.columns import Bools, Floats, Integers
+from fedbary.space.columns import Bools, Floats, Integers, category_places
 from fedbary.space.encode import encode, marks, missing_by_column, place
 from fedbary.space.labels import LabelledPart, gaussian_coordinates, named_classes
 from fedbary.space.row_identity import first_and_group, hashed_rows, joined
@@ -242,4 +242,4 @@ def random_points(rng: np.random.Generator, count: int, schema: Schema) -> Float
 def class_codes(table: Table, cloud: Points, schema: Schema) -> Integers:
     """The class of every distinct point of a table's cloud, as its place in the schema; −1 for classes it lacks."""
     first = np.unique(cloud.point_of_row, return_index=True)[1]
-    return schema.label.codes(table.labels[first])
+    return category_places(table.labels[first], schema.label.classes)

@@ -76,9 +76,33 @@ class Schema:
     reading: Reading = field(default_factory=Reading)
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
+    # Where the coordinates of each column stand before any projection, how many there are, and the cells of a row.
+    slices: dict[str, slice] = field(init=False, repr=False)
+    encoded_width: int = field(init=False, repr=False)
+    cells: int = field(init=False, repr=False)
+    # Coordinates of a point: for values of its cells, for missing ones, both, and all of them, those of the label too.
+    value_width: int = field(init=False, repr=False)
+    mark_width: int = field(init=False, repr=False)
+    feature_width: int = field(init=False, repr=False)
+    point_width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse classes and levels of which two are one category: which of them a row has would be anybody's guess."""
+        edges = np.cumsum([0, *(column.coordinates for column in self.columns)]).tolist()
+        values = edges[-1] if self.projection is None else len(self.projection.directions) + 1
+        own_marks = sum(1 for column in self.columns if column.may_lack)
+        marks = 0 if self.missing == "refuse" else own_marks + bool(self.shared_mark)
+        derived = {
+            "slices": {column.name: slice(*edges[at : at + 2]) for at, column in enumerate(self.columns)},
+            "encoded_width": edges[-1],
+            "cells": sum(column.width for column in self.columns),
+            "value_width": values,
+            "mark_width": marks,
+            "feature_width": values + marks,
+            "point_width": values + marks + self.label.width(values),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+        # Of two names for one category, which of them a row has would be anybody's guess.
         named = [(column.name, column.categories) for column in self.columns]
         named += [(name, how.levels) for name, how in self.reading.items() if isinstance(how, Ordered)]
         for column, names in [(self.label.name, self.label.classes), *named]:
@@ -116,42 +140,6 @@ class Schema:
             if column.name not in said
         }
         return Reading({**self.reading, **rest})
-
-    @cached_property
-    def slices(self) -> dict[str, slice]:
-        """Where the coordinates of each column stand, before any projection."""
-        edges = np.cumsum([0, *(column.coordinates for column in self.columns)]).tolist()
-        return {column.name: slice(*edges[place : place + 2]) for place, column in enumerate(self.columns)}
-
-    @property
-    def cells(self) -> int:
-        """The most cells that a row can lack."""
-        return sum(column.width for column in self.columns)
-
-    @property
-    def encoded_width(self) -> int:
-        """Number of coordinates that the columns become before any projection."""
-        return sum(column.coordinates for column in self.columns)
-
-    @property
-    def value_width(self) -> int:
-        """Number of coordinates that a point has for the values of its cells."""
-        return self.encoded_width if self.projection is None else len(self.projection.directions) + 1
-
-    @property
-    def mark_width(self) -> int:
-        """Number of coordinates that a point has for missing cells."""
-        return 0 if self.missing == "refuse" else sum(column.may_lack for column in self.columns) + self.shared_mark
-
-    @property
-    def feature_width(self) -> int:
-        """Number of feature coordinates of a point: those of its values, then those of missing cells."""
-        return self.value_width + self.mark_width
-
-    @property
-    def point_width(self) -> int:
-        """Number of coordinates of a point, those of the label included."""
-        return self.feature_width + self.label.width(self.value_width)
 
     def to_json(self) -> str:
         content = {
@@ -235,7 +223,6 @@ def require_plausible(schema: Schema) -> None:
         bool(columns)
         and all(isinstance(name, str) for name in [*names, label.name])
         and len(set(names)) == len(names)
-        and all(column.is_possible() for column in columns)
         and label.is_possible()
         and schema.missing in ("refuse", "indicate")
         and type(schema.shared_mark) is bool
