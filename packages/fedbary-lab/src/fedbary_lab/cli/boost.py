@@ -25,7 +25,7 @@ from fedbary.cli.ui.session import on_interrupt
 from fedbary.cli.ui.settings import READING, SettingsOf
 from fedbary.cli.ui.terminal import spinner
 from fedbary.data.options import ReadOptions
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules
 from fedbary.views.page import Page
 from fedbary_lab.cli.models import MODEL, named_model
 from fedbary_lab.cli.training_options import LABEL, TRAINING, finished_parts

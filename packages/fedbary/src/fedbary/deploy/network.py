@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from fedbary.data.registry import Registry
 from fedbary.deploy.plan import Plan, read_plan
-from fedbary.protocols.messages import Scalar
 from fedbary.satellites import missing
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
+
+    from fedbary.protocols.messages import Scalar
 
 
 @dataclass(frozen=True)

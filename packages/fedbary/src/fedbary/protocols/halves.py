@@ -7,13 +7,11 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
 from fedbary.protocols.host import ALONE, Host
-from fedbary.protocols.messages import Message, Reply, State
-from fedbary.space.options import Space
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules, Space
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
-    from fedbary.protocols.messages import ClientProtocol, ServerProtocol
+    from fedbary.protocols.messages import ClientProtocol, Message, Reply, ServerProtocol, State
     from fedbary.protocols.released_table import Release
     from fedbary.valuation.rows import ScoredRows
 

@@ -10,9 +10,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -36,6 +37,8 @@ ALONE = Host()
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
     """A generator for this place in a run, such as ``generator(seed, "gamma", client)``."""
+    import numpy as np
+
     return np.random.default_rng(derived_seed(seed, *path))
 
 

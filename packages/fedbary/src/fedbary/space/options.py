@@ -1,9 +1,9 @@
-"""`Space`: how rows are to become points, as a user asks for it."""
+"""What a user asks of any protocol: how rows are to become points (`Space`), and how they are flagged (`RowRules`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 from fedbary.errors import wrong_parameter
@@ -86,3 +86,26 @@ class Space:
     def with_defaults(self, *, metric: Metric, labels: Labels) -> Space:
         """Fill in what the user left to the protocol."""
         return replace(self, metric=self.metric or metric, labels=self.labels or labels)
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """Settings of row flags.
+
+    Parameters
+    ----------
+    fdr : float
+        Share of flagged rows that may be clean, on average: the false-discovery rate.
+    rule : {"bh", "sign"}
+        How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by
+        p-values and Benjamini–Hochberg at rate ``fdr``, ``sign`` by calibrated gradients.
+    """
+
+    fdr: float = 0.1
+    rule: Literal["bh", "sign"] = "bh"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.fdr, Real) and 0.0 < self.fdr < 1.0):
+            raise wrong_parameter("fdr", "value", "between 0 and 1", self.fdr)
+        if self.rule not in ("bh", "sign"):
+            raise wrong_parameter("rule", "value", "'bh' or 'sign'", self.rule)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import wrong_parameter
 from fedbary.judging.evidence import cells_of, smooth_surprise, tail
 from fedbary.judging.federation import Estimate
 from fedbary.notes import Note
+from fedbary.space.options import RowRules as RowRules  # noqa: PLC0414 - at home where no array is needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,29 +40,6 @@ _LEAST_SHARE = 0.01
 _TIES, _MOST_ODDS = 1e-3, 20.0
 # Beyond this statistics are told apart by their logarithm: a cell in a wrong unit may be a million deviations out.
 _FAR = 30.0
-
-
-@dataclass(frozen=True)
-class RowRules:
-    """Settings of row flags.
-
-    Parameters
-    ----------
-    fdr : float
-        Share of flagged rows that may be clean, on average: the false-discovery rate.
-    rule : {"bh", "sign"}
-        How rows are flagged, bh (false-discovery rate) or sign (the paper's, a positive gradient): ``bh`` by
-        p-values and Benjamini–Hochberg at rate ``fdr``, ``sign`` by calibrated gradients.
-    """
-
-    fdr: float = 0.1
-    rule: Literal["bh", "sign"] = "bh"
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.fdr, Real) and 0.0 < self.fdr < 1.0):
-            raise wrong_parameter("fdr", "value", "between 0 and 1", self.fdr)
-        if self.rule not in ("bh", "sign"):
-            raise wrong_parameter("rule", "value", "'bh' or 'sign'", self.rule)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from fedbary.cli.ui.session import on_interrupt, one_line, program, session
 from fedbary.cli.ui.settings import OF_RUN, chosen_protocol
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT
-from fedbary.space.options import Space
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules, Space
 from fedbary.views.page import HEADING, Line, Page, Part
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from fedbary.data.places import is_url, place_name
 from fedbary.errors import DataError, FedbaryError, SettingsError, Waiting, wrong_parameter
 from fedbary.filling import COMMAND
 from fedbary.protocols.registry import PROTOCOLS
-from fedbary.space.options import Space, Task
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules, Space, Task
 from fedbary.views.page import Line, Page, Part
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from fedbary.cli.ui.session import on_interrupt, session
 from fedbary.cli.ui.settings import OF_RUN, READING, chosen_protocol
 from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import DEFAULT
-from fedbary.space.options import Space
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules, Space
 from fedbary.views.page import Page
 
 _RUN = "The run"

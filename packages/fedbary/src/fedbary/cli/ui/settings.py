@@ -20,8 +20,7 @@ from fedbary.cli.ui.options import LIST, one_of, option
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
 from fedbary.protocols.registry import PROTOCOLS, protocol_named
-from fedbary.space.options import Space
-from fedbary.valuation.rows import RowRules
+from fedbary.space.options import RowRules, Space
 
 if TYPE_CHECKING:
     from fedbary.protocols.messages import Settings
