@@ -12,8 +12,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 
-from fedbary.data.atomic import write_atomically
-from fedbary.data.npy import read_npy
+from fedbary.data.atomic import read_npy, write_atomically
 from fedbary.engines.coordinator import reference_of
 from fedbary.errors import FedbaryError, SettingsError, as_note
 from fedbary.guard.guarded_client import refusal

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 from fedbary_lab.experiments import natural_groups, site_floors, sites
 from fedbary_lab.experiments.federations import split_dataset

@@ -1,9 +1,11 @@
 """A file is whole or not there."""
 
+import io
+
 import numpy as np
 import pytest
 
-from fedbary.data.atomic import read_arrays, write_arrays, write_atomically
+from fedbary.data.atomic import read_arrays, read_npy, write_arrays, write_atomically
 
 
 def test_a_broken_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -36,3 +38,22 @@ def test_a_damaged_archive_is_a_value_error_whichever_byte_it_was(tmp_path):
     assert damaged > len(whole) / 2
     path.write_bytes(whole)
     assert read_arrays(path)["name"].tobytes() == b"north"
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(3.0), np.float32(2), np.zeros((2, 0)), np.asfortranarray(np.eye(3)), np.array([True])]
+)
+def test_bytes_of_an_array_are_that_array(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    found = read_npy(file.getvalue())
+    assert (found.dtype, found.shape, found.tolist()) == (np.asarray(array).dtype, np.shape(array), array.tolist())
+    with pytest.raises(ValueError, match="not as large as it says"):
+        read_npy(file.getvalue() + b"\0")
+
+
+@pytest.mark.parametrize("kind", ["|O", "<f3", "|S8", "<U4", ">b2"])
+def test_bytes_of_anything_but_numbers_are_refused(kind):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': (1,), }}".encode()
+    with pytest.raises(ValueError, match="numbers"):
+        read_npy(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8))

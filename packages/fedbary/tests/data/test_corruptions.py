@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codes import coded, parameter
-from fedbary.data import Table, add_noise, duplicate_rows, flip_labels, repeat_row, shuffle_pixels
+from fedbary.data.corruptions import add_noise, duplicate_rows, flip_labels, repeat_row, shuffle_pixels
+from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 
 QUICK = settings(max_examples=25, deadline=None)

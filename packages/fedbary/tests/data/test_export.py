@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codes import coded
-from fedbary.data import Table, read, write
-from fedbary.data.export import quoted
+from fedbary.data.export import quoted, write
+from fedbary.data.files import read
 from fedbary.data.options import ReadOptions
+from fedbary.data.table import Table
 from fedbary.errors import DataError
 
 numbers = st.one_of(st.just(float("nan")), st.floats(allow_nan=False, allow_infinity=False, width=32))

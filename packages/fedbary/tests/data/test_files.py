@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import read, read_clients, write
+from fedbary.data.export import write
+from fedbary.data.files import read, read_clients
 from fedbary.data.formats.arrow_files import PARQUET
 from fedbary.data.table import Table
 from fedbary.errors import DataError

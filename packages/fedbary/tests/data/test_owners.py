@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from codes import coded
-from fedbary.data import read, read_clients
+from fedbary.data.files import read, read_clients
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 

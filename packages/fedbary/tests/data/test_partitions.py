@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codes import coded, parameter
-from fedbary.data import Table, by_size, dirichlet, paper_case
+from fedbary.data.partitions import by_size, dirichlet, paper_case
+from fedbary.data.table import Table
 from fedbary.errors import SettingsError
 
 QUICK = settings(max_examples=25, deadline=None)

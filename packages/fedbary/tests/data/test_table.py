@@ -8,7 +8,8 @@ import pytest
 
 from codes import coded
 from fedbary.columns.arrays import kind_of
-from fedbary.data import Table, as_table, concat
+from fedbary.data.objects import as_table
+from fedbary.data.table import Table, concat
 from fedbary.errors import DataError
 
 

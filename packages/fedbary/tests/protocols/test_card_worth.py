@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.class_moments import ClassMoments, Noise
 from fedbary.protocols.cards.worth import (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.satellites import Registry, first_line
 from fedbary.valuation.rows import row_frame
 from fedbary_lab.baselines.confident import cleanlab_values
 from fedbary_lab.baselines.influence import influence_values

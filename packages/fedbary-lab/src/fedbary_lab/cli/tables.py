@@ -15,7 +15,7 @@ from fedbary.views.page import Grid, Items, Page, Part
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
-    from fedbary.data.registry import Registry
+    from fedbary.satellites import Registry
     from fedbary_lab.boosting import Boost
     from fedbary_lab.comparison import Comparison, RowComparison
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary import __version__
-from fedbary.data.registry import BROKEN_PLUG_IN
 from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError, SettingsError
 from fedbary.notes import Note
+from fedbary.satellites import BROKEN_PLUG_IN
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison.client_comparison import Comparison
 from fedbary_lab.comparison.inputs import check_methods, tables_of

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import Table, repeat_row
+from fedbary.data.corruptions import repeat_row
+from fedbary.data.table import Table
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.paper import SAYS

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import Table, repeat_row
+from fedbary.data.corruptions import repeat_row
+from fedbary.data.table import Table
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients import METHODS, prepare
 from fedbary_lab.comparison import protocol_scores

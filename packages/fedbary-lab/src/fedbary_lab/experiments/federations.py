@@ -9,7 +9,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data import Table, add_noise, by_size, concat, datasets, dirichlet, flip_labels
+from fedbary.data import datasets
+from fedbary.data.corruptions import add_noise, flip_labels
+from fedbary.data.partitions import by_size, dirichlet
+from fedbary.data.table import Table, concat
 
 Rows = npt.NDArray[np.intp]
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import Table, add_noise
+from fedbary.data.corruptions import add_noise
+from fedbary.data.table import Table
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.comparison import agreement, protocol_scores
 from fedbary_lab.comparison.measures import rank_correlations

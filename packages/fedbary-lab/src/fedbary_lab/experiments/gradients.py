@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import shuffle_pixels
+from fedbary.data.corruptions import shuffle_pixels
 from fedbary_lab.experiments.cells import Record
 from fedbary_lab.experiments.fact_names import fact_name
 from fedbary_lab.experiments.federations import SplitDataset, Spoilt, split_dataset

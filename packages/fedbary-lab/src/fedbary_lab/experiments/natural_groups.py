@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.data import Table
+from fedbary.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

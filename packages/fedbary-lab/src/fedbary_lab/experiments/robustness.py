@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedbary as fb
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.messages import Reply
 from fedbary.space.fit import public_schema

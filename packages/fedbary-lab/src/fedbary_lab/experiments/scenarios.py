@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data import Table, flip_labels
+from fedbary.data.corruptions import flip_labels
+from fedbary.data.table import Table
 
 Floats = NDArray[np.float64]
 

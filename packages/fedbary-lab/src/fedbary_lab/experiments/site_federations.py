@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary_lab.experiments.federations import Rows, SplitDataset, Spoilt
 
 SHARE = 0.2

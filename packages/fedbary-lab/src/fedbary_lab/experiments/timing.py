@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import fedbary as fb
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary_lab.baselines.clients import METHODS, prepare
 from fedbary_lab.baselines.clients.retrained import MOST_CLIENTS
 from fedbary_lab.experiments import five_cases

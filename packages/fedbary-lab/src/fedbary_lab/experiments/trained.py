@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.games import Game, exact_shapley
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.classifiers import fitted

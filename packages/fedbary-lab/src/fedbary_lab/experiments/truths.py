@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import fedbary as fb
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.experiments.federations import split_dataset
 from fedbary_lab.experiments.scenarios import SCENARIOS, scenario

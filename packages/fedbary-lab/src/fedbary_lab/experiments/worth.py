@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbary.data import Table
+from fedbary.data.table import Table
 from fedbary.errors import DataError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.card import Card

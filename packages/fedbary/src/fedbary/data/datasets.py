@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.data.registry import Registry, first_line
 from fedbary.data.table import Table, concat
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.satellites import Registry, first_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from fedbary.data.registry import Registry
 from fedbary.deploy.plan import Plan, read_plan
-from fedbary.satellites import missing
+from fedbary.satellites import Registry, missing
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from fedbary.data.npy import read_npy
+from fedbary.data.atomic import read_npy
 from fedbary.errors import ProtocolError
 from fedbary.forms import LONGEST_TEXT
 from fedbary.guard.guarded_client import refusal

@@ -477,7 +477,8 @@ def reference_table(config: Mapping[str, Any]) -> Table:
 
 @lru_cache(maxsize=2)
 def _divided(dataset: str, how: str, clients: int, rows: int, seed: int) -> dict[str, Table]:
-    from fedbary.data import by_size, datasets, dirichlet, paper_case
+    from fedbary.data import datasets
+    from fedbary.data.partitions import by_size, dirichlet, paper_case
 
     pool = datasets.load(dataset).train
     kind, _, detail = how.partition("-")

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.atomic import private_folder, write_atomically
-from fedbary.data.npy import read_npy
+from fedbary.data.atomic import private_folder, read_npy, write_atomically
 from fedbary.errors import DataError, FedbaryError, as_note
 from fedbary.forms import array_text, below
 from fedbary.notes import Note

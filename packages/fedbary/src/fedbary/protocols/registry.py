@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
-from fedbary.data.registry import Registry
 from fedbary.errors import SettingsError
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.sketch import Sketch
+from fedbary.satellites import Registry
 
 if TYPE_CHECKING:
     from fedbary.protocols.forms import Exchange, Learned

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbary.data.atomic import write_atomically
+from fedbary.data.atomic import read_npy, write_atomically
 from fedbary.data.export import write
-from fedbary.data.npy import read_npy
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.space.schema import Schema

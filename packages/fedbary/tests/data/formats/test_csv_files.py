@@ -10,7 +10,7 @@ import pytest
 
 from codes import coded
 from fedbary.columns import Category, Number
-from fedbary.data import read
+from fedbary.data.files import read
 from fedbary.data.formats import opened, table_suffix
 from fedbary.data.formats.cells import clean_names
 from fedbary.data.formats.text_files import first_line

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from codes import coded
-from fedbary.data import read, read_clients
+from fedbary.data.files import read, read_clients
 from fedbary.data.formats import opened
 from fedbary.data.formats.arrow_files import part_files
 from fedbary.data.options import ReadOptions

@@ -9,8 +9,7 @@ from scipy.spatial.distance import pdist
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import as_table
-from fedbary.data.objects import check_types
+from fedbary.data.objects import as_table, check_types
 from fedbary.data.sparse import PROJECTED, WIDEST, projection
 from fedbary.errors import DataError
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import as_table
+from fedbary.data.objects import as_table
 from fedbary.errors import DataError
 
 LABELS = [0, 1] * 15

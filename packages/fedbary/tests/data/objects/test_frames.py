@@ -12,9 +12,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import as_table
 from fedbary.data.adapters import frame_cells
-from fedbary.data.objects import client_tables
+from fedbary.data.objects import as_table, client_tables
 from fedbary.errors import DataError
 
 BIG = 2**60 + 1
@@ -158,7 +157,7 @@ def test_a_frame_without_the_label_says_how_it_is_named():
 
 def test_objects_of_one_family_import_no_other():
     code = (
-        "import sys, numpy as np, pandas as pd; from fedbary.data import as_table;"
+        "import sys, numpy as np, pandas as pd; from fedbary.data.objects import as_table;"
         "as_table((np.zeros((3, 2)), [0, 1, 0])); as_table(pd.DataFrame({'a': [1.5], 'label': [0]}));"
         "print(sorted({'polars', 'duckdb', 'datasets', 'torch', 'narwhals', 'flwr_datasets'} & set(sys.modules)))"
     )

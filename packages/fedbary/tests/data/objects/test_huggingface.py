@@ -6,7 +6,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import adapters, as_table
+from fedbary.data import adapters
+from fedbary.data.objects import as_table
 from fedbary.errors import DataError
 
 datasets = pytest.importorskip("datasets")

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import fedbary as fb
-from fedbary.data import as_table
+from fedbary.data.objects import as_table
 
 datasets = pytest.importorskip("datasets")
 

@@ -7,7 +7,8 @@ from PIL import Image
 
 import fedbary as fb
 from codes import coded
-from fedbary.data import adapters, as_table
+from fedbary.data import adapters
+from fedbary.data.objects import as_table
 from fedbary.errors import DataError
 
 torch = pytest.importorskip("torch")

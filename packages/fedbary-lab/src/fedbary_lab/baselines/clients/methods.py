@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.data.registry import Registry, first_line
 from fedbary.errors import FedbaryError, SettingsError
+from fedbary.satellites import Registry, first_line
 from fedbary.valuation.clients import ClientScores
 from fedbary_lab.baselines.clients.client_game import Setting
 from fedbary_lab.baselines.clients.completed import comfedsv

@@ -62,7 +62,7 @@ def demo(
     """
     from fedbary.cli.ui.results import owner_report_file, valuation_data, with_sources, write_outcome
     from fedbary.cli.ui.terminal import open_file, progress
-    from fedbary.data import write
+    from fedbary.data.export import write
     from fedbary.data.options import ReadOptions
     from fedbary.valuation.storage import check_output
 
@@ -160,7 +160,8 @@ def demo_clinics(seed: int) -> Clinics:
     """Five clinics of 400 patients, three of them with a fault of its own kind, and 1200 patients as the reference."""
     import numpy as np
 
-    from fedbary.data import Table, flip_labels
+    from fedbary.data.corruptions import flip_labels
+    from fedbary.data.table import Table
 
     rng = np.random.default_rng(seed)
     names = (*CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING)
