@@ -84,7 +84,8 @@ def wrapped(inner, ledger, settings=None, run="r", **policy):
 
 
 def lines(ledger):
-    return [line.what for line in ledger.read().entries]
+    """Without those of answers that cost nothing."""
+    return [line.what for line in ledger.read().entries if line.what != "free"]
 
 
 # --- what is written before it leaves -----------------------------------------------------------------

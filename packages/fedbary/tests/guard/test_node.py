@@ -87,7 +87,7 @@ class Owner:
 
     @property
     def lines(self):
-        return [entry.what for entry in self.ledger.read().entries]
+        return [entry.what for entry in self.ledger.read().entries if entry.what != "free"]
 
     @property
     def log(self):

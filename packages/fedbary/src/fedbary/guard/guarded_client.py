@@ -6,15 +6,17 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
-from fedbary.guard.ledger import FAILURE, FLAGS, REFUSAL, REPLY, Entry, Ledger
+from fedbary.guard.ledger import FAILURE, FLAGS, FREE, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.owner_files import log_error
 from fedbary.guard.policy import (
+    FLAGGED,
     OwnerPolicy,
     asked_digest,
     delta_of,
@@ -29,6 +31,7 @@ from fedbary.notes import Note, notes_to_text
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.cards.client import card_of, card_reply
 from fedbary.protocols.cards.exact_card import widths_in
+from fedbary.protocols.forms import Exchange
 from fedbary.protocols.halves import UnusableClient
 from fedbary.protocols.messages import (
     ClientProtocol,
@@ -42,6 +45,7 @@ from fedbary.protocols.messages import (
     injective_digest,
     text_array,
 )
+from fedbary.protocols.registry import exchanges_of
 from fedbary.space.encode import column_widths, require_widths
 from fedbary.space.row_identity import content_digest
 from fedbary.space.schema import Schema
@@ -114,7 +118,7 @@ class GuardedClient:
     ``settings`` are what `OwnerPolicy.applied` returned, and ``inner`` was made with them; by ``run``, the server's
     name, nothing is counted; ``data`` is the digest of the table's rows, ``declared`` what is declared of it, ``rules``
     how the server wants rows flagged (part of the question, as counts of flags may leave), ``cards`` the folder of
-    cards that left before, and ``release`` the table's released rows.
+    cards that left before, ``release`` the table's released rows, and ``labels`` those of all rows.
     """
 
     def __init__(
@@ -130,11 +134,12 @@ class GuardedClient:
         rules: RowRules | None = None,
         cards: Path | None = None,
         release: ReleasedTables | None = None,
+        labels: np.ndarray | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
-        self._cards, self._release = cards, release
+        self._cards, self._release, self._labels = cards, release, labels
         self._question, self._messages, self._flags_told = 0, 0, False
         self._last: tuple[str, Reply | Failure] | None = None
 
@@ -172,6 +177,7 @@ class GuardedClient:
             rules=rules,
             cards=ledger.path.parent / _CARDS,
             release=release,
+            labels=table.labels,
         )
 
     def respond(self, message: Message) -> Reply | Failure:
@@ -186,20 +192,21 @@ class GuardedClient:
         except Exception as error:
             log_error(error, "refused")
             return self._refused(message, refusal(error))
-        if free is not None:
-            self._last = key, free
-            return free
-        self._messages += 1
         found: Reply | Failure
+        if free is not None:
+            found = free
+        else:
+            self._messages += 1
+            try:
+                found = self._kept(message, self._inner.answer(message))
+            except Exception as error:
+                log_error(error, "failed")
+                found = failure(Failure.of(error))
         try:
-            found = self._kept(message, self._inner.answer(message))
+            outcome = self._outcome(message, found)
+            self._ledger.record(outcome if free is None else replace(outcome, what=FREE, question=0, data=""))
         except Exception as error:
-            log_error(error, "failed")
-            found = failure(Failure.of(error))
-        try:
-            self._ledger.record(self._outcome(message, found))
-        except Exception as error:
-            self._messages -= 1
+            self._messages -= free is None
             log_error(error, "not sent")
             return refusal(error)
         self._last = key, found
@@ -360,8 +367,39 @@ class GuardedClient:
             message=message.digest,
         )
 
+    def _terms(self, message: Message, found: Reply | Failure) -> dict[str, Any]:
+        """What is in force as something leaves: thresholds, and the lines of the policy that allow it."""
+        settings, policy = self._settings, self._policy
+        private, least = epsilon_of(settings) > 0.0, settings.min_group
+        trusted = policy.trust_server and getattr(settings, "policy", "trusted") == "trusted"
+        keys = ["protocols", "min_group", "max_questions"]
+        keys += ["epsilon_budget", "max_epsilon", "max_delta"] if private else ["trust_server"] if trusted else []
+        if isinstance(found, Reply):
+            told = (
+                FLAGGED
+                if "flagged" in found.scalars
+                else exchanges_of(settings.name).get(message.kind, Exchange()).reply
+            )
+            names = (*found.scalars, *found.arrays)
+            keys += dict.fromkeys(told.fields[name].withheld_by for name in names if name in told.fields)
+        terms: dict[str, Any] = {
+            "version": version("fedbary"),
+            "trust": "epsilon" if private else "trusted" if trusted else "guarded",
+            "allowed_by": [policy.line(key) for key in keys if key],
+            "rows": None if self._declared is None else self._declared.rows,
+        }
+        released = None if self._release is None else self._release.latest
+        if released is not None and self._labels is not None:
+            least = max(least, released.least)
+            classes = None
+            if released.kind == "classes":
+                classes = len(set(self._labels.tolist())) - len(set(released.rows.labels.tolist()))
+            left_out = released.declared - len(released.rows)
+            terms["suppressed"] = {"rows": left_out, "classes": classes, "columns": len(released.naming)}
+        return terms | ({"epsilon": epsilon_of(settings)} if private else {"min_group": least})
+
     def _outcome(self, message: Message, found: Reply | Failure) -> Entry:
-        entry = replace(self._entry(message), data=self._data)
+        entry = replace(self._entry(message), data=self._data, terms=self._terms(message, found))
         if isinstance(found, Failure):
             reason = str(found.note)
             return replace(entry, what=FAILURE, note=reason, bytes=len(reason.encode()))

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError, PrivacyError, SettingsError
@@ -22,12 +23,14 @@ from fedbary.wording import as_plain
 
 # What a server brings about: a question is opened, answered, failed or refused, and flags are counted.
 QUESTION, REPLY, FAILURE, REFUSAL, FLAGS = "question", "reply", "failure", "refusal", "flags"
+# And what leaves though no question is counted: an answer that left before, or that a model has come.
+FREE = "free"
 # What the owner decides, and what a crash left.
 ALLOW, RESET, ACCEPT, TORN = "allow", "reset", "accept", "torn"
 DECISIONS = (ALLOW, RESET, ACCEPT)
 HEAD = "head"
 _LONGEST = 400
-# A server that is refused may ask again for ever; the lines of that must not fill the disk.
+# A server that is refused, or told again, may ask again for ever; the lines of that must not fill the disk.
 _MOST_REFUSALS = 1000
 
 
@@ -61,6 +64,7 @@ class Entry:
     more_delta: float = 0.0
     time: str = ""  # UTC, ISO 8601
     note: str = ""  # why it was refused, allowed, reset or accepted
+    terms: Mapping[str, Any] = field(default_factory=dict)  # what was in force, for a disclosure record
     previous: str = ""  # digest of the line before; of the whole file before it where a damaged one was accepted
 
     def to_json(self) -> str:
@@ -73,13 +77,15 @@ class Entry:
         content = json.loads(line)
         if not isinstance(content, dict):
             raise ValueError("not a line of a ledger")
-        content = {"delta": 0.0, "more_delta": 0.0, **content}  # an owner's older lines have none
+        content = {"delta": 0.0, "more_delta": 0.0, "terms": {}, **content}  # an owner's older lines have none
         if set(content) != {f.name for f in fields(cls)}:
             raise ValueError("not a line of a ledger")
         shapes = {str(name): tuple(map(int, shape)) for name, shape in dict(content["arrays"]).items()}
         entry = cls(**{**content, "arrays": shapes, "scalars": tuple(content["scalars"])})
         for cost in (entry.epsilon, entry.delta, entry.more_epsilon, entry.more_delta):
             check_cost(cost)
+        if not isinstance(entry.terms, dict):
+            raise ValueError("not a line of a ledger")
         if any(type(number) is not int for number in (entry.question, entry.more_questions)):
             raise ValueError("not a line of a ledger")
         return entry
@@ -181,9 +187,9 @@ class Account:
         runs = [e.run for e in recent if e.what == QUESTION and e.asked == asked and self.messages(e.question)]
         return runs[-1] if runs else None
 
-    def refusals(self) -> int:
-        """Refusals since the owner's last decision."""
-        return sum(entry.what == REFUSAL for entry in self._since(*DECISIONS))
+    def recent(self, what: str) -> int:
+        """Lines of a kind since the owner's last decision."""
+        return sum(entry.what == what for entry in self._since(*DECISIONS))
 
     def _since(self, *what: str) -> tuple[Entry, ...]:
         last = max((at for at, entry in enumerate(self.entries) if entry.what in what), default=-1)
@@ -278,13 +284,14 @@ class Ledger:
         return written
 
     def record(self, entry: Entry) -> Entry | None:
-        """Write the line of what is about to leave; None for a refusal after so many that nobody reads on."""
+        """Write the line of what is about to leave; None for one that costs nothing after more than anybody reads."""
 
         def bounded(account: Account) -> Entry | None:
-            before = account.refusals() if entry.what == REFUSAL else 0
+            before = account.recent(entry.what) if entry.what in (REFUSAL, FREE) else 0
             if before < _MOST_REFUSALS:
                 return entry
-            return replace(entry, note="further refusals: see the log") if before == _MOST_REFUSALS else None
+            further = "further refusals: see the log" if entry.what == REFUSAL else "and further ones like it"
+            return replace(entry, note=further) if before == _MOST_REFUSALS else None
 
         return self._append(bounded)
 

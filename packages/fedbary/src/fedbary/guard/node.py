@@ -20,7 +20,7 @@ from fedbary.data.reading import Reading
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
 from fedbary.forms import Arrays, Flag, Number, Numbers, Record, Text
 from fedbary.guard.guarded_client import GuardedClient, refusal
-from fedbary.guard.ledger import REFUSAL, Account, Entry
+from fedbary.guard.ledger import FAILURE, FREE, REFUSAL, REPLY, Account, Entry
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import LOGGER, log_error, owner_log, save_rows
 from fedbary.guard.policy import OwnerPolicy, asked_digest, delta_of, epsilon_of, message_key, most_messages
@@ -233,11 +233,7 @@ def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer
     check_message({FINISH: Exchange(), **exchanges_of(asked.protocol.name)}, asked.protocol.name, message)
     account = None if policy is None else config.ledger.read(head_needed=True)
     before = RunState.load(folder)
-    last = before.last
-    if last is None and account is not None and most_messages(settings) == 1:
-        # One message is a whole run, and its coordinator repeats the run: the answer to the very same question.
-        run = account.answered(asked_digest(settings, message))
-        last = None if run is None else RunState.load(config.run_folder(run)).last
+    last = before.last or _answered_in_another_run(settings, message, envelope, account, config)
     if last is not None and last.repeats(message, envelope.step):
         return last
     _check_step(envelope, before, message)
@@ -276,6 +272,21 @@ def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer
         return last
     _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
     return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
+
+
+def _answered_in_another_run(
+    settings: Settings, message: Message, envelope: Envelope, account: Account | None, config: NodeConfig
+) -> LastAnswer | None:
+    """The answer to the very same question, where one message is a whole run: its coordinator repeats the run."""
+    if account is None or most_messages(settings) != 1:
+        return None
+    run = account.answered(asked_digest(settings, message))
+    last = None if run is None else RunState.load(config.run_folder(run)).last
+    if last is not None and last.repeats(message, envelope.step):
+        left = next(line for line in reversed(account.entries) if line.run == run and line.what in (REPLY, FAILURE))
+        what = FREE if left.what == REPLY else FAILURE
+        config.ledger.record(replace(left, what=what, run=envelope.session, question=0, data="", time=""))
+    return last
 
 
 def _check_step(envelope: Envelope, before: RunState, message: Message) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from fedbary.checks import did_you_mean, number, whole
 from fedbary.errors import PrivacyError, SettingsError, wrong_parameter
+from fedbary.forms import MOST_ROWS, Number, Record
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.interpolation import Interpolation
 from fedbary.protocols.messages import Message, Settings
@@ -30,6 +31,8 @@ _WITH_EPSILON = (Sketch.name, Cards.name)
 _INTERPOLATION, _CARDS = 3, 4
 # Everything else in the settings of cards is the server's own business.
 _OF_A_CARD = ("min_group", "epsilon", "delta", "policy")
+_FLAGS = Number(0, MOST_ROWS, whole=True, tells="how many rows are flagged", withheld_by="share_flag_counts")
+FLAGGED = Record({"flagged": _FLAGS})
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
@@ -215,6 +218,11 @@ class OwnerPolicy:
         if name == Interpolation.name:
             most["rounds"] = max(1, self.most_rounds(most["min_group"]))
         return PROTOCOLS[name](**most)
+
+    def line(self, key: str) -> str:
+        """A key as a line of the policy file."""
+        value = getattr(self, key)
+        return f"{key} is left out" if value is None else f"{key} = {_toml(value)}"
 
     def to_toml(self) -> str:
         """The policy as a file that explains its keys; `load` reads it back."""

@@ -58,6 +58,7 @@ class ReleasedTables:
 
     def __init__(self, ledger: Ledger, *, secret: int) -> None:
         self._place, self._ledger, self._secret = ledger.released, ledger, secret
+        self.latest: ReleasedTable | None = None  # what the last answer was made of
 
     def __call__(self, table: Table, kind: str, min_group: int) -> ReleasedTable:
         """The released rows of the table as it is now."""
@@ -69,6 +70,7 @@ class ReleasedTables:
         if now is not before:
             private_folder(self._place.parent)
             write_arrays(self._place, _to_arrays(now), mode=0o600)
+        self.latest = now.released
         return now.released
 
     def require(self, label: str) -> None:
