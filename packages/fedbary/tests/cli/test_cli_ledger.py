@@ -183,7 +183,7 @@ def test_one_more_question_is_allowed_once_its_owner_has_read_what_it_could_reve
 def test_scripts_allow_with_yes(fedbary, refused, ledger):
     options = ("--protocol", "interpolation", "--questions", 2, "--yes")
     assert fedbary("policy", "allow", "ledger.jsonl", *options)[0] == 0
-    assert ledger.read().allowed("interpolation") == 2
+    assert ledger.read().entries[-1].more_questions == 2
     assert fedbary("policy", "allow", "ledger.jsonl", "--epsilon", 0.5, "--yes")[0] == 0
     assert (ledger.read().allowed("sketch"), ledger.read().budget(1.0)) == (0, 1.5)
     assert refused("policy", "allow", "ledger.jsonl", "--epsilon", "nan", "--yes").code == "settings.parameter"
@@ -191,3 +191,34 @@ def test_scripts_allow_with_yes(fedbary, refused, ledger):
     assert refused("policy", "allow", "none.jsonl", "--yes").code == "cli.no-ledger"
     without = ("policy", "allow", "ledger.jsonl", "--yes", "--reason", "")
     assert refused(*without, says="could reveal").code == "guard.decision-without-reason"
+
+
+def test_records_say_in_words_what_left_and_are_written_as_page_list_or_lines(fedbary, ledger):
+    code, out, err = fedbary("ledger", "ledger.jsonl", "--records")
+    told = " ".join(out.split())
+    assert (code, err) == (0, "")
+    assert "3 releases. ε spent: 0.75, δ spent: 0." in told
+    printed = json.loads(fedbary("ledger", "ledger.jsonl", "--records", "--json")[1])["records"]
+    assert [one["what"] for one in printed] == ["answer", "refusal", "answer"]
+    assert printed[0]["left"][0]["tells"] == "row count"
+    assert [one["privacy"]["epsilon_spent"] for one in printed] == [0.5, 0.5, 0.75]
+    for name in ("page.html", "list.json", "lines.jsonl"):
+        assert fedbary("ledger", "ledger.jsonl", "-o", name)[0] == 0
+        assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+    assert json.loads(Path("list.json").read_text()) == printed
+    assert [json.loads(line) for line in Path("lines.jsonl").read_text().splitlines()] == printed
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "row count" in page
+    assert "http-equiv" in page
+    assert fedbary("ledger", "ledger.jsonl", "-o", "records.csv")[0] == 2
+
+
+def test_a_threshold_that_is_not_met_ends_with_exit_code_1(fedbary, ledger):
+    code, out, _ = fedbary("ledger", "ledger.jsonl", "--threshold", "10", "--policy", policy_file())
+    assert code == 1
+    assert "The policy has min_group = 5." in " ".join(out.split())
+    data = json.loads(fedbary("ledger", "ledger.jsonl", "--threshold", "10", "--json")[1])
+    assert (data["threshold"], len(data["unmet"])) == (10, 2)
+    Ledger("other/ledger.jsonl").record(Entry("refusal", note="no"))
+    code, out, _ = fedbary("ledger", "other/ledger.jsonl", "--threshold", "10")
+    assert (code, "Every release meets the threshold of 10." in out) == (0, True)

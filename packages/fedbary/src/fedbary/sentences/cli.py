@@ -27,6 +27,7 @@ SENTENCES = {
     "no-dataset": say("There is no data set {name!r}{guess}; choose from {known}."),
     "no-ledger": say("There is no ledger '{file}': check the path; it is made with the first answer."),
     "no-model": say("There is no model {name!r}{guess}; choose from {known}."),
+    "records-suffix": say("'{file}' must end in .html (a page), .json (a list) or .jsonl (a record on each line)."),
     "no-report-written": say("No report could be written: {why}"),
     "not-an-output-folder": say("'{path}' is a file: name the output folder of a run."),
     "nothing-to-leave-out": say(

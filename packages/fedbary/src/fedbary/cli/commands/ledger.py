@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.command import command
-from fedbary.cli.ui.options import LEDGER_FILE, option
-from fedbary.errors import DataError
-from fedbary.views.page import Grid, Items, Page, Part
+from fedbary.cli.ui.options import LEDGER_FILE, flag, option
+from fedbary.errors import DataError, SettingsError
+from fedbary.views.page import HEADING, Files, Grid, Items, Line, Page, Part
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
@@ -26,6 +26,15 @@ def ledger(
     head: str | None = option("A head that you noted: do all lines up to it still stand?", "DIGEST"),
     delta: float | None = option("Also the ε of all answers for this δ, by an accountant (extra 'privacy')."),
     most: int = option("Lines to show, the last ones.", None, "-n", "--most", min=1, default=50),
+    records: bool = flag(
+        "--records", "One record for each release: every field in words, its threshold, what allowed it."
+    ),
+    threshold: int | None = option(
+        "With --records: what was released of fewer rows? Exit code 1 if something was.", min=1
+    ),
+    output: Path | None = option(
+        "Write the records: a page (.html), JSON lines (.jsonl) or a list (.json).", "FILE", "-o", "--output"
+    ),
 ) -> Page:
     """Show what left this machine: when, for which question, which numbers, how many bytes, and how much ε it cost.
 
@@ -45,6 +54,8 @@ def ledger(
     if reset is not None:
         Ledger(file).reset(reset)
     account = Ledger(file).read()
+    if records or threshold is not None or output is not None:
+        return _records(account, own, threshold, output, most)
     totals = _totals(account, own) | {"head_beside": Ledger(file).head_path.is_file()}
     if head is not None:
         after = account.lines_after(head.strip())
@@ -60,6 +71,73 @@ def ledger(
 
     data = {"totals": totals, "entries": [asdict(entry) for entry in account.entries]}
     return Page(_parts(account, totals, most), data)
+
+
+def _records(
+    account: Account, policy: OwnerPolicy | None, threshold: int | None, output: Path | None, most: int
+) -> Page:
+    """The disclosure records, for an output checker."""
+    import json
+
+    from fedbary.guard.disclosure import disclosures, unmet
+    from fedbary.guard.owner_files import write_private
+
+    if output is not None and output.suffix not in (".html", ".json", ".jsonl"):
+        raise SettingsError("cli.records-suffix", file=str(output))
+    made = list(disclosures(account))
+    data: dict[str, Any] = {"records": made}
+    below: list[str] = []
+    if threshold is not None:
+        below = unmet(made, threshold, policy)
+        data |= {"threshold": threshold, "unmet": below}
+
+    def parts(shown: list[dict[str, Any]]) -> list[Part]:
+        rows = [
+            (
+                one["line"],
+                _when(one["time"]),
+                f"{one['what']} to '{one['asked']['kind']}' of run {one['to']['run'][:8]}",
+                _told(one),
+                _guarded(one),
+                "; ".join(one["allowed_by"]) or "–",
+            )
+            for one in shown
+        ]
+        columns = ("line", "time (UTC)", "release", "what it tells", "threshold", "allowed by")
+        spent = f"ε spent: {account.spent():g}, δ spent: {account.spent_delta():g}"
+        said = [f"{counted(len(made), 'release')}. {spent}."]
+        if threshold is not None:
+            said += below or [f"Every release meets the threshold of {threshold}."]
+        return [Grid(columns, rows, ("line",)), "", Items(said)]
+
+    if output is not None:
+        if output.suffix == ".html":
+            text = Page([Line("Disclosure records", HEADING), *parts(made)]).html("Disclosure records")
+        elif output.suffix == ".json":
+            text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+        else:
+            text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made)
+        write_private(output, text)
+    written: list[Part] = [] if output is None else ["", Files({"records": str(output)})]
+    return Page([*parts(made[-most:]), *written], data, code=1 if below else 0)
+
+
+def _told(record: dict[str, Any]) -> str:
+    fields: dict[str, list[str]] = {}
+    for one in record["left"]:
+        fields.setdefault(one["tells"] + (", with noise" if one["noise"] else ""), []).append(one["name"])
+    return "; ".join(f"{tells} ({', '.join(names)})" for tells, names in fields.items()) or "that the message has come"
+
+
+def _guarded(record: dict[str, Any]) -> str:
+    terms, cost = record["threshold"], record["privacy"]
+    if terms["trust"] == "guarded":
+        hidden = record["suppressed"]
+        more = "" if hidden is None else f"; {counted(hidden['rows'], 'row')} in no answer"
+        return f"{terms['min_group']} rows{more}"
+    if terms["trust"] == "epsilon":
+        return f"noise for ε = {cost['epsilon']:g}"
+    return "none: the server is trusted" if terms["trust"] == "trusted" else "–"
 
 
 def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
@@ -97,7 +175,7 @@ def _parts(account: Account, totals: dict[str, Any], most: int) -> list[Part]:
     latest = account.entries[-most:]
     earlier = len(account.entries) - len(latest)
     rows = [
-        (_when(entry), entry.question or "–", entry.kind, _what(entry), f"{entry.bytes:,}", _number(entry))
+        (_when(entry.time), entry.question or "–", entry.kind, _what(entry), f"{entry.bytes:,}", _number(entry))
         for entry in latest
     ]
     columns = ("time (UTC)", "question", "asked", "what left", "bytes", "ε")
@@ -139,12 +217,12 @@ def _sentences(totals: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _when(entry: Entry) -> str:
-    return entry.time[:16].replace("T", " ")
+def _when(time: str) -> str:
+    return time[:16].replace("T", " ")
 
 
 def _what(entry: Entry) -> str:
-    from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, QUESTION, REFUSAL, RESET, TORN
+    from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, FREE, QUESTION, REFUSAL, RESET, TORN
 
     if entry.what == QUESTION:
         return f"(question of the {entry.protocol} protocol opened)"
@@ -158,7 +236,8 @@ def _what(entry: Entry) -> str:
     if entry.what in (FAILURE, REFUSAL):
         return f"({'failed' if entry.what == FAILURE else 'refused'}) {entry.note}"
     arrays = [f"{name} {'×'.join(map(str, shape)) or '1'}" for name, shape in entry.arrays.items()]
-    return ", ".join([*entry.scalars, *arrays]) or "nothing"
+    free = "(without a question) " if entry.what == FREE else ""
+    return free + (", ".join([*entry.scalars, *arrays]) or "nothing")
 
 
 def _number(entry: Entry) -> str:
