@@ -1,9 +1,10 @@
-"""What a number of trials proves: exact binomial intervals, and the smallest ε that two rates allow."""
+"""`Finding`: what one attack measured, with its interval, beside what was promised; and what trials prove."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,10 +128,10 @@ class Finding:
             return None
         return self.proved <= self.limit + self.slack + 1e-12
 
-    @property
-    def exposing(self) -> bool:
-        """Whether the value says how much of a row the server gets."""
-        return self.kind in (RECONSTRUCTION, MEMBERSHIP)
+    def facts(self) -> dict[str, Any]:
+        """What a table or a JSON text says of it."""
+        shown = ("attack", "kind", "what", "value", "low", "high", "limit", "holds")
+        return {name: getattr(self, name) for name in shown}
 
 
 def measured(

@@ -210,7 +210,11 @@ _PAIR_ROWS, _TRIED = 200, 2
 
 
 def pairs(scene: Scene) -> tuple[Finding, ...]:
-    """For each secret: how often two questions tell which of two rows it is, beside the better one of them alone."""
+    """For each secret: how often two questions tell which of two rows it is, beside the better one of them alone.
+
+    A card leaves out rows that stand out; another answer may be made of all rows, or of another version of the table.
+    What their sums differ in is then a single row.
+    """
     asker = Asker(scene)
     return tuple(
         PairGame(scene, asker, kind).finding() for kind in SECRETS if scene.table.has_classes or kind != "lone class"

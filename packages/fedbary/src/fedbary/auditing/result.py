@@ -168,22 +168,12 @@ class Audit:
         """One line for each attack: what it measures, its value with a 95 % interval, the promise, and if it holds."""
         import pandas as pd
 
-        records = [
-            {
-                "attack": one.attack,
-                "protocol": self.protocol,
-                "setting": self.setting,
-                "kind": one.kind,
-                "what": str(one.what),
-                "value": one.value,
-                "low": one.low,
-                "high": one.high,
-                "limit": math.nan if one.limit is None else one.limit,
-                "holds": one.holds,
-            }
-            for one in self.findings
-        ]
-        return pd.DataFrame.from_records(records).astype({"holds": object})
+        made = {"protocol": self.protocol, "setting": self.setting}
+        records = []
+        for one in self.findings:
+            attack, *rest = one.facts().items()
+            records.append(dict([attack, *made.items(), *rest]) | {"what": str(one.what)})
+        return pd.DataFrame.from_records(records).astype({"holds": object, "limit": float})
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -193,7 +183,8 @@ class Audit:
     @property
     def worst(self) -> Finding:
         """The membership or reconstruction attack that got most: the largest share of rows read, or found."""
-        return max((one for one in self.findings if one.exposing), key=lambda one: one.value)
+        exposing = [one for one in self.findings if one.kind in (RECONSTRUCTION, MEMBERSHIP)]
+        return max(exposing, key=lambda one: one.value)
 
     @property
     def recommendation(self) -> tuple[Note, ...]:
@@ -231,16 +222,7 @@ class Audit:
             "trials": self.trials,
             "worst": {"attack": self.worst.attack, "value": self.worst.value},
             "findings": [
-                {
-                    "attack": one.attack,
-                    "kind": one.kind,
-                    "what": one.what.to_json(),
-                    "value": one.value,
-                    "low": one.low,
-                    "high": None if math.isinf(one.high) else one.high,
-                    "limit": one.limit,
-                    "holds": one.holds,
-                }
+                one.facts() | {"what": one.what.to_json(), "high": None if math.isinf(one.high) else one.high}
                 for one in self.findings
             ],
             "recommendation": [note.to_json() for note in self.recommendation],
