@@ -24,10 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from fedbary.compute import arrays_for, computing_on, device
 from fedbary.compute.arrays import class_sums, squared_distances
-from fedbary.judging.scoring.components import ClassMetric, SharedMetric
-from fedbary.judging.scoring.mixture import Centroids
-from fedbary.judging.scoring.model import ScoringModel
-from fedbary.judging.scoring.scorer import Scorer
+from fedbary.judging.scoring import Centroids, ClassMetric, Scorer, ScoringModel, SharedMetric
 from fedbary.transport.cloud import CHUNK, on_device
 from fedbary.transport.semi_discrete import Targets, semi_discrete, survey
 from fedbary_lab.transport.sinkhorn import sinkhorn

@@ -140,7 +140,7 @@ def many_clients(protocol: str, clients: str, rows: str = "500", columns: str = 
 def scoring_fit(rows: str, columns: str, classes: str = "10") -> Took:
     """Fit the scoring model that the server sends: the time before the first client is asked."""
     from fedbary.engines.local import one_thread
-    from fedbary.judging.scoring import fit_scoring_model
+    from fedbary.judging.scoring_fit import fit_scoring_model
 
     features, codes = drawn(int(rows), int(columns), int(classes), seed=0)
     warm = drawn(200, 4, 2, seed=1)

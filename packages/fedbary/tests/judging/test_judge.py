@@ -11,7 +11,7 @@ from fedbary.judging.evidence import SHARES, Groups, one_row_decides, share_like
 from fedbary.judging.judge import Judge, held_out_judge, middle
 from fedbary.judging.lines import fit_line
 from fedbary.judging.model import JudgingModel, ReferenceModel
-from fedbary.judging.scoring import fit_scoring_model
+from fedbary.judging.scoring_fit import fit_scoring_model
 
 CENTRES = 2.5 * np.random.default_rng(99).normal(size=(3, 4))
 NAMES = ("a", "b", "c")

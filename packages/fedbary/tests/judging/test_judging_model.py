@@ -11,7 +11,7 @@ from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.evidence import CELLS, SHARES, Evidence
 from fedbary.judging.lines import Line
 from fedbary.judging.model import JudgingModel, ReferenceModel, received
-from fedbary.judging.scoring import fit_scoring_model
+from fedbary.judging.scoring_fit import fit_scoring_model
 
 WIDTH = 3
 

@@ -5,8 +5,8 @@ import pytest
 
 from fedbary.compute import computing_on, device
 from fedbary.compute.arrays import moved
-from fedbary.judging.scoring import ScoringModel, fit_scoring_model
-from fedbary.judging.scoring.scorer import Scorer, scores_on
+from fedbary.judging.scoring import Scorer, ScoringModel
+from fedbary.judging.scoring_fit import fit_scoring_model
 
 TOLERANCE = 1e-9
 
@@ -26,14 +26,14 @@ def model(request) -> ScoringModel:
 
 def test_every_score_is_that_of_the_model(xp, model):
     values, _ = rows(500, len(model.metric.mean), 1)
-    expected, found = model.scores(values), xp.numpy(scores_on(xp, moved(model, xp), xp.asarray(values)))
+    expected, found = model.scores(values), xp.numpy(moved(model, xp).scores_on(xp.asarray(values), xp))
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * max(np.abs(expected).max(), 1.0))
 
 
 def test_single_precision_stays_single(xp, model):
     values, _ = rows(500, len(model.metric.mean), 1)
     values, single = values.astype(np.float32), model.in_single()
-    expected, found = single.scores(values), xp.numpy(scores_on(xp, moved(single, xp), xp.asarray(values)))
+    expected, found = single.scores(values), xp.numpy(moved(single, xp).scores_on(xp.asarray(values), xp))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * max(np.abs(expected).max(), 1.0))
 
 
@@ -44,7 +44,7 @@ def test_a_class_without_centroids_is_as_unlikely_as_can_be(xp, model):
     values, _ = rows(20, len(model.metric.mean), 1)
     with np.errstate(all="ignore"):
         expected = lame.scores(values)
-        logs = xp.numpy(scores_on(xp, moved(lame, xp), xp.asarray(values)))
+        logs = xp.numpy(moved(lame, xp).scores_on(xp.asarray(values), xp))
     np.testing.assert_array_equal(np.isfinite(logs), np.isfinite(expected))
 
 

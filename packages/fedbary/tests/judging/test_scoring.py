@@ -9,11 +9,10 @@ from sklearn.metrics import roc_auc_score
 
 from codes import coded
 from fedbary.errors import DataError, ProtocolError
-from fedbary.judging.scoring import ScoringModel, fit_scoring_model
-from fedbary.judging.scoring.calibration import fit_blend, fit_class_scales, log_loss
-from fedbary.judging.scoring.k_means import fewest_coordinates, k_means
-from fedbary.judging.scoring.linear import LogisticRegressions
-from fedbary.judging.scoring.mixture import Centroids, grouped, grouped_by_class, soft_minima, soft_minimum
+from fedbary.judging.grouping import fewest_coordinates, grouped, grouped_by_class, k_means
+from fedbary.judging.log_loss import LogisticRegressions, fit_blend, fit_class_scales, log_loss
+from fedbary.judging.scoring import Centroids, ScoringModel
+from fedbary.judging.scoring_fit import fit_scoring_model, soft_minima
 from fedbary.transport.solve import cost_matrix
 
 
@@ -78,7 +77,7 @@ def test_a_model_that_does_not_fit_together_is_refused(fitted, spoil):
 
 
 def test_a_huge_model_is_refused(fitted, monkeypatch):
-    monkeypatch.setattr("fedbary.judging.scoring.model.MAX_BYTES", 10)
+    monkeypatch.setattr("fedbary.judging.scoring.MAX_BYTES", 10)
     with pytest.raises(ProtocolError, check=coded("valuation.scoring-model-too-large")):
         ScoringModel.from_arrays(fitted.model.to_arrays())
 
@@ -117,7 +116,7 @@ def test_small_classes_and_single_classes_are_refused():
 def test_the_soft_minimum_is_a_mixture_log_density():
     values, codes = blobs(rows=60)
     centroids = Centroids.of(values, codes, grouped_by_class(values, codes, 3, min_group=5, seed=0))
-    potentials = soft_minimum(cost_matrix(values, centroids.points, 2), centroids, 2.0, 3)
+    potentials = centroids.potentials(values, 2.0, 3)
     mine = centroids.classes == 1
     squared = ((values[:, None] - centroids.points[mine][None]) ** 2).sum(axis=2)
     expected = -2.0 * np.log((centroids.weights[mine] * np.exp(-squared / 2.0)).sum(axis=1))
@@ -207,4 +206,4 @@ def test_soft_minima_of_several_temperatures_are_those_of_each():
     centroids = Centroids.of(values, codes, grouped_by_class(values, codes, 3, min_group=5, seed=0))
     costs = cost_matrix(values, centroids.points, 2)
     for epsilon, found in zip((8.0, 4.0, 1.0), soft_minima(costs, centroids, (8.0, 4.0, 1.0), 3), strict=True):
-        np.testing.assert_allclose(found, soft_minimum(costs, centroids, epsilon, 3), rtol=1e-12)
+        np.testing.assert_allclose(found, centroids.potentials(values, epsilon, 3), rtol=1e-12, atol=1e-12)

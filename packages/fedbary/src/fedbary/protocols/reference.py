@@ -15,7 +15,7 @@ from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.judge import Judge, held_out_judge
 from fedbary.judging.lines import FittedLine, fit_line
 from fedbary.judging.model import JudgingModel, ReferenceModel
-from fedbary.judging.scoring import Fitted, fit_scoring_model
+from fedbary.judging.scoring_fit import Fitted, fit_scoring_model
 from fedbary.protocols.cards.class_moments import ClassMoments, common_coordinates, discriminant, restricted
 from fedbary.space.encode import encode, place
 from fedbary.space.labels import class_names, class_positions

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
-from fedbary.judging.scoring.mixture import grouped_by_class
+from fedbary.judging.grouping import grouped_by_class
 from fedbary.protocols.host import ParallelMap, generator
 from fedbary.space.columns import LARGEST, SMALLEST
 from fedbary.space.points import Points

@@ -1,6 +1,11 @@
-"""k-means of few rows: k-means++ and Lloyd's steps without a library's overhead, of which a model needs hundreds."""
+"""Groups of rows that lie together: k-means with no group smaller than asked, class by class.
+
+k-means++ and Lloyd's steps without a library's overhead, of which a model needs hundreds.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +16,56 @@ Integers = NDArray[np.int64]
 _MOST_STEPS, _TOLERANCE = 50, 1e-4
 # Sums over few groups are fastest as a matrix product, over many as sums of sorted rows.
 _PART, _FEW = 4096, 32
+
+
+def grouped_by_class(
+    values: Floats,
+    codes: Integers,
+    most: int | Mapping[int, int],
+    *,
+    min_group: int,
+    seed: int,
+) -> Integers:
+    """Assign rows to `grouped` groups that never cross classes, at most ``most`` in each class."""
+    return groupings_by_class(values, codes, (most,), min_group=min_group, seed=seed)[0]
+
+
+def groupings_by_class(
+    values: Floats,
+    codes: Integers,
+    mosts: Sequence[int | Mapping[int, int]],
+    *,
+    min_group: int,
+    seed: int,
+) -> list[Integers]:
+    """`grouped_by_class` for several ``most`` at the price of little more than one."""
+    groupings, starts = [np.zeros(len(codes), dtype=np.int64) for _ in mosts], [0] * len(mosts)
+    for code in np.unique(codes):
+        mine = codes == code
+        rows = fewest_coordinates(values[mine])
+        for place, most in enumerate(mosts):
+            share = most if isinstance(most, int) else most[int(code)]
+            found = starts[place] + grouped(rows, share, min_group=min_group, seed=seed)
+            groupings[place][mine] = found
+            starts[place] = int(found.max()) + 1
+    return groupings
+
+
+def grouped(rows: Floats, most: int, *, min_group: int, seed: int) -> Integers:
+    """Assign rows to at most ``most`` k-means groups; groups under ``min_group`` rows join their nearest one."""
+    count = max(1, min(most, len(rows) // max(min_group, 1)))
+    if count == 1:
+        return np.zeros(len(rows), dtype=np.int64)
+    groups, centres = k_means(rows, count, seed=seed)
+    sizes = np.bincount(groups, minlength=count)
+    while (sizes > 0).sum() > 1 and sizes[sizes > 0].min() < min_group:
+        small = int(np.argmin(np.where(sizes > 0, sizes, len(rows) + 1)))
+        others = np.flatnonzero((sizes > 0) & (np.arange(count) != small))
+        nearest = others[np.argmin(((centres[others] - centres[small]) ** 2).sum(axis=1))]
+        groups[groups == small] = nearest
+        centres[nearest] = rows[groups == nearest].mean(axis=0)
+        sizes = np.bincount(groups, minlength=count)
+    return np.asarray((np.cumsum(sizes > 0) - 1)[groups], dtype=np.int64)
 
 
 def fewest_coordinates(rows: Floats) -> Floats:
