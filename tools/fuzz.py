@@ -36,7 +36,7 @@ import numpy as np
 import fedbary as fb
 from fedbary.cli.ui.file_screen import facts, for_programs
 from fedbary.cli.ui.study import Study
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.engines.files.message_file import AnswerFiles, FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.ledger import Entry, Ledger

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.columns import BY_NAME, Boolean, Category, Date, Dropped, Identifier, Image, Number, Ordered, Text, Vector
-from fedbary.data.alike import read_alike
+from fedbary.data.files import read_alike
 from fedbary.data.reading import Difference, Reading, agreed_reading, differences
 from fedbary.errors import DataError
 

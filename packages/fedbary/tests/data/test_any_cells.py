@@ -14,7 +14,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.columns import Boolean, Category, Date, Number, Ordered, Text, Vector
 from fedbary.columns.category import category_name
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.columns import Boolean, Category, Date, Number, Ordered, Text, Vector
 from fedbary.columns.category import category_name
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.data.objects import private_table
 from fedbary.data.reading import Reading
 from fedbary.space.encode import public_codes, public_points, row_points

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import fedbary as fb
 from fedbary.columns import Boolean, Category, Date, Image, Number, Ordered, Text, Vector
 from fedbary.columns.category import category_name
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.data.objects import private_table
 from fedbary.data.reading import Reading
 from fedbary.space.row_identity import content_digest
@@ -219,7 +219,7 @@ def test_no_line_of_json_says_which_columns_there_are(tmp_path, line):
 
 
 def test_only_columns_that_are_asked_for_are_read(tmp_path, monkeypatch):
-    from fedbary.data import arrow_cells
+    from fedbary.data import cells as arrow_cells
 
     table = pa.table({"c": [1], "secret": ["x"], "other": ["y"], "label": ["a"]})
     pyarrow.parquet.write_table(table, tmp_path / "x.parquet")

@@ -7,9 +7,8 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.columns import Number
-from fedbary.data.any_cells import read_any_cells
 from fedbary.data.corruptions import duplicate_rows
-from fedbary.data.files import read, read_clients
+from fedbary.data.files import read, read_any_cells, read_clients
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import REPEATS, person_codes
 from fedbary.data.reading import Reading

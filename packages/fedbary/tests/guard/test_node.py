@@ -17,8 +17,8 @@ import pytest
 
 import fedbary as fb
 from codes import coded, parameter
-from fedbary.data.any_cells import read_any_cells
 from fedbary.data.atomic import read_arrays
+from fedbary.data.files import read_any_cells
 from fedbary.errors import DataError, SettingsError
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module

@@ -10,7 +10,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.columns import Category, Number
-from fedbary.data import any_cells, files
+from fedbary.data import files
 from fedbary.data.reading import Reading
 from fedbary.engines.files.owner import card_question
 from fedbary.guard.node import Asked, Envelope, answer, asked_reading
@@ -52,7 +52,7 @@ def read_as(monkeypatch):
         monkeypatch.setattr(module, name, read)
 
     spied(files, "read")
-    spied(any_cells, "read_any_cells")
+    spied(files, "read_any_cells")
     return calls
 
 

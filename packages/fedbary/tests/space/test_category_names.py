@@ -10,7 +10,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.columns import Ordered
 from fedbary.columns.category import category_name
-from fedbary.data.any_cells import table_of_any_cells
+from fedbary.data.files import table_of_any_cells
 from fedbary.data.reading import Reading
 from fedbary.errors import FedbaryError, SchemaError
 from fedbary.space.columns import CategorySpec, ColumnSpec, category_places

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from codes import coded
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.data.reading import Reading
 from fedbary.errors import SchemaError
 from fedbary.space.columns import CategorySpec

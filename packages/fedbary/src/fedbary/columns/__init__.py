@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fedbary.columns.category import Category, Ordered
+from fedbary.columns.category import Category, Dropped, Identifier, Ordered
 from fedbary.columns.column import Clues, Column
 from fedbary.columns.date import Date
 from fedbary.columns.encoded import Encoded, Image, Text, Vector
-from fedbary.columns.identifier import Dropped, Identifier
 from fedbary.columns.number import Boolean, Number
 
 # From what any cell can be read as to what hardly any can. A column is guessed from the end: the first kind that takes

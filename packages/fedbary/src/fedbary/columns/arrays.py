@@ -33,13 +33,7 @@ def kind_of(column: Array) -> Kind:
 
 
 def holds_classes(labels: Array) -> bool:
-    """Whether labels are classes: text, booleans and whole numbers are; floats only if they are whole and few.
-
-    Examples
-    --------
-    >>> holds_classes(np.array([1.0, 2.0])), holds_classes(np.array([1.5, 2.0]))
-    (True, False)
-    """
+    """Whether labels are classes: text, booleans and whole numbers are; floats only if they are whole and few."""
     if labels.dtype.kind != "f":
         return True
     distinct = np.unique(labels)
@@ -47,13 +41,7 @@ def holds_classes(labels: Array) -> bool:
 
 
 def missing_rows(column: Array) -> npt.NDArray[np.bool_]:
-    """Mark the rows in which a column has no value (in a block: lacks at least one coordinate).
-
-    Examples
-    --------
-    >>> missing_rows(np.array(["a", None], dtype=object))
-    array([False,  True])
-    """
+    """Mark the rows in which a column has no value (in a block: lacks at least one coordinate)."""
     match kind_of(column):
         case "number":
             return np.isnan(column)
@@ -69,15 +57,7 @@ def missing_rows(column: Array) -> npt.NDArray[np.bool_]:
 
 @contextmanager
 def naming(place: str) -> Iterator[None]:
-    """Put the file's or client's name before the message of a DataError raised inside.
-
-    Examples
-    --------
-    >>> with naming("bank.csv"):
-    ...     raise DataError("data.no-rows")
-    Traceback (most recent call last):
-    fedbary.errors.DataError: bank.csv: the table has no rows; expected at least one
-    """
+    """Put the file's or client's name before the message of a DataError raised inside."""
     try:
         yield
     except DataError as error:
@@ -85,13 +65,7 @@ def naming(place: str) -> Iterator[None]:
 
 
 def as_column(name: str, values: npt.ArrayLike) -> Array:
-    """Bring an array to one of the four kinds, without a copy when it already is.
-
-    Examples
-    --------
-    >>> as_column("age", [31, 45])
-    array([31., 45.])
-    """
+    """Bring an array to one of the four kinds, without a copy when it already is."""
     array = np.asarray(values)
     if array.ndim == 2 and array.dtype.kind in "biuf":
         array = array.astype(block_dtype(array.dtype), copy=False)
@@ -108,13 +82,7 @@ def as_column(name: str, values: npt.ArrayLike) -> Array:
 
 
 def as_labels(name: str, values: npt.ArrayLike) -> Array:
-    """Check labels: one for each row, none missing, numbers or text.
-
-    Examples
-    --------
-    >>> as_labels("label", ["cat", "dog"])
-    array(['cat', 'dog'], dtype=object)
-    """
+    """Check labels: one for each row, none missing, numbers or text."""
     import pandas as pd
 
     array = np.asarray(values)
@@ -134,13 +102,7 @@ def as_labels(name: str, values: npt.ArrayLike) -> Array:
 
 
 def as_ids(name: str, values: npt.ArrayLike) -> Array:
-    """Check row ids: one for each row, none missing, none twice.
-
-    Examples
-    --------
-    >>> as_ids("patient", ["p1", "p2"])
-    array(['p1', 'p2'], dtype=object)
-    """
+    """Check row ids: one for each row, none missing, none twice."""
     import pandas as pd
 
     ids = np.asarray(values)
@@ -159,13 +121,7 @@ def as_ids(name: str, values: npt.ArrayLike) -> Array:
 
 
 def columns_from_array(X: Any, names: Sequence[str] | None = None) -> dict[str, Array]:
-    """Turn an array of features into one block ``x``, or into named columns.
-
-    Examples
-    --------
-    >>> columns_from_array([[31, 2.5]], ["age", "income"])
-    {'age': array([31.]), 'income': array([2.5])}
-    """
+    """Turn an array of features into one block ``x``, or into named columns."""
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -185,14 +141,7 @@ def columns_from_array(X: Any, names: Sequence[str] | None = None) -> dict[str, 
 
 
 def check_layout(features: dict[str, Array], others: dict[str, Array]) -> None:
-    """Raise a DataError unless features, ids and labels have one length and names of their own.
-
-    Examples
-    --------
-    >>> check_layout({"age": np.zeros(2)}, {"label": np.zeros(3)})
-    Traceback (most recent call last):
-    fedbary.errors.DataError: column 'age' has 2 rows but there are 3 labels; pass one label for each row
-    """
+    """Raise a DataError unless features, ids and labels have one length and names of their own."""
     if not features:
         raise DataError("data.no-features", others=str(list(others)))
     for name in others:
@@ -205,26 +154,13 @@ def check_layout(features: dict[str, Array], others: dict[str, Array]) -> None:
 
 
 def block_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Choose the float type of a block: float32 where it holds the values exactly, else float64.
-
-    Examples
-    --------
-    >>> block_dtype(np.dtype("uint8")), block_dtype(np.dtype("int64"))
-    (dtype('float32'), dtype('float64'))
-    """
+    """Choose the float type of a block: float32 where it holds the values exactly, else float64."""
     wide = np.result_type(dtype, np.float32)
     return wide if wide.itemsize <= 8 else np.dtype(np.float64)
 
 
 def refuse_infinite(name: str, column: Array) -> None:
-    """Raise a DataError where a numeric column holds ±inf, or numbers whose squares would be infinite.
-
-    Examples
-    --------
-    >>> refuse_infinite("age", np.array([1.0, np.inf]))
-    Traceback (most recent call last):
-    fedbary.errors.DataError: column 'age' has 1 infinite value; replace it by a number or leave it empty
-    """
+    """Raise a DataError where a numeric column holds ±inf, or numbers whose squares would be infinite."""
     if column.dtype.kind != "f" or not column.size:
         return
     # The two ends say it without an array as large as the block itself; fmax and fmin pass over NaN.

@@ -41,7 +41,7 @@ class Clues:
     decimal: str | None = None
     kept: bool = False
     notes: list[str] = field(default_factory=list)
-    # What `fedbary.columns.identifier.names_rows` found; several kinds ask.
+    # What `fedbary.columns.category.names_rows` found; several kinds ask.
     names_rows: bool | None = None
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbary.columns.arrays import Array
+from fedbary.columns.category import names_rows
 from fedbary.columns.cells import (
     NUMBER_MARKS,
     ColumnCells,
@@ -29,7 +30,6 @@ from fedbary.columns.cells import (
     present_cells,
 )
 from fedbary.columns.column import Clues, Column, mostly
-from fedbary.columns.identifier import names_rows
 from fedbary.columns.number_texts import number_texts
 from fedbary.errors import DataError
 
@@ -87,7 +87,8 @@ class Date(Column):
     @classmethod
     def told(cls, said: str, names: Sequence[str]) -> tuple[str, Column]:
         """A column's name, perhaps with an order behind it, such as day=dmy."""
-        name, _, order = said.rpartition("=") if said not in names and said.endswith(ORDERS) else (said, "", "")
+        ordered = said not in names and said.endswith(tuple(f"={order}" for order in ORDERS))
+        name, _, order = said.rpartition("=") if ordered else (said, "", "")
         return name.strip(), cls(order)
 
     def as_it_is_written(self, clues: Clues) -> Self:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from fedbary.columns.arrays import LARGEST, Array, block_dtype, refuse_infinite
+from fedbary.columns.category import is_free_text, names_of, names_rows
 from fedbary.columns.cells import VECTORS, ColumnCells, Mask, TextCells, as_texts, form_of, present_cells
 from fedbary.columns.column import Clues, Column
-from fedbary.columns.identifier import is_free_text, names_of, names_rows
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import on_one_line

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fedbary.columns.arrays import LARGEST, Array
+from fedbary.columns.category import names_rows
 from fedbary.columns.cells import NUMBER_MARKS, ColumnCells, Mask, TextCells, form_of, matches, present_cells
 from fedbary.columns.column import Clues, Column, mostly
 from fedbary.columns.date import Date
-from fedbary.columns.identifier import names_rows
 from fedbary.columns.number_texts import number_texts
 from fedbary.errors import DataError
 from fedbary.notes import Note

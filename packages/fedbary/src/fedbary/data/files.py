@@ -1,25 +1,37 @@
-"""Reading tables from files, folders and databases: one, or one for each client."""
+"""Reading tables from files, folders and databases: one, or one for each client; and whatever cells one holds."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from fedbary.columns.arrays import naming
-from fedbary.data.alike import Reader, read_alike
+import numpy as np
+
+from fedbary.columns import Category, Column, Dropped, Number
+from fedbary.columns.arrays import LARGEST, Array, as_ids, naming
+from fedbary.columns.cells import TextCells, as_texts
+from fedbary.data.cells import any_cells_of, any_text, plain_cells
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.formats.cells import OwnedRows, without_column
+from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
 from fedbary.data.options import ReadOptions
+from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
-from fedbary.data.reading import Reading
+from fedbary.data.reader import named_columns, read_columns, told_reading
+from fedbary.data.reading import Reading, agreed_reading, differences
 from fedbary.data.stored import stored_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError
+from fedbary.notes import Note
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Source: TypeAlias = "AnyPath | Iterable[AnyPath] | Mapping[str, AnyPath]"
 # In a folder of clients these are more often something else: a README, a schema, all of it packed.
@@ -243,3 +255,177 @@ def _is_listed(path: Path) -> bool:
 def _is_partitioned(folder: Path) -> bool:
     """Whether folders are called after values of a column, and so hold parts of one table."""
     return any("=" in one.name and one.is_dir() for one in folder.iterdir())
+
+
+Reader: TypeAlias = Callable[[Reading | None], Table]
+
+
+def read_alike(
+    readers: Mapping[str, Reader], errors: Literal["raise", "collect"] = "raise"
+) -> dict[str, Table | DataError]:
+    """Read every client by its own guesses, and those that differ from what most say once more, by what most say.
+
+    A reader takes how columns were agreed to be read, or None. With ``"collect"`` a client that cannot be read does not
+    stop the others: its value is the DataError.
+    """
+    found = {name: _tried(reader, None) for name, reader in readers.items()}
+    # A column that one client has and all are asked to leave out is no error of the others.
+    if dropped := _dropped(table for table in found.values() if isinstance(table, Table)):
+        for name, table in found.items():
+            if isinstance(table, DataError) and table.code == "data.option-without-column":
+                found[name] = _tried(readers[name], dropped)
+    agreed = agreed_reading(table.reading for table in found.values() if isinstance(table, Table))
+    if agreed:
+        for name, table in found.items():
+            # What a client's own guesses do not take, everybody's may.
+            if isinstance(table, DataError) or differences(table.reading, agreed):
+                found[name] = _tried(readers[name], agreed)
+    if errors == "raise":
+        for table in found.values():
+            if isinstance(table, DataError):
+                raise table
+    return found
+
+
+def _dropped(tables: Iterable[Table]) -> Reading:
+    return Reading({name: how for table in tables for name, how in table.reading.items() if isinstance(how, Dropped)})
+
+
+def _tried(reader: Reader, agreed: Reading | None) -> Table | DataError:
+    try:
+        return reader(agreed)
+    except DataError as error:
+        return error
+
+
+# A text that no class has; in a schema it is one of the others.
+_NO_LABEL = "(missing)"
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+
+
+def read_any_cells(
+    path: AnyPath,
+    label: str,
+    *,
+    id: str | None = None,  # noqa: A002 - as in `read`
+    options: ReadOptions | None = None,
+    reading: Reading | None = None,
+) -> Table:
+    r"""Read a table, whatever its cells hold; refuses only what is wrong with the file or its columns.
+
+    Ids are kept where they name rows: they are for the owner's own results, and nothing else depends on them.
+    Columns that neither the reading nor the options know are left out. Without a reading, or where it
+    knows no column, each is as it comes: numbers, or texts.
+    """
+    wanted = _Wanted(label, id, options or ReadOptions(), reading, file_name(path))
+    with opened(path, wanted.options, reading=reading, alone=wanted) as cells, naming(wanted.origin):
+        return wanted.table(cells.frame).replace(origin=wanted.origin)
+
+
+def table_of_any_cells(frame: pd.DataFrame, label: str, *, options: ReadOptions, reading: Reading | None) -> Table:
+    """The table of a frame, as `read_any_cells` reads that of a file."""
+    frame = with_index(frame, options.person)
+    wanted = _Wanted(label, None, options, reading)
+    names = [str(name) for name in frame.columns]
+    chosen = set(wanted(names))
+    places = [place for place, name in enumerate(names) if name in chosen]
+    return wanted.table(frame.iloc[:, places].set_axis([names[place] for place in places], axis=1))
+
+
+@dataclass
+class _Wanted:
+    """What is wanted of a file's columns, and the table that it becomes; see `fedbary.data.formats.cells.Wanted`."""
+
+    label: str
+    id: str | None
+    options: ReadOptions
+    agreed: Reading | None
+    origin: str = ""
+    # What is said of each feature of the file, None where nobody says anything.
+    known: dict[str, Column | None] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> list[str]:
+        """The columns that a format without a header has, whatever its rows hold."""
+        names = dict.fromkeys(
+            (*(self.agreed or ()), *named_columns(self.options), self.id, self.options.person, self.label)
+        )
+        return [name for name in names if name is not None]
+
+    def __call__(self, names: Sequence[str]) -> list[str]:
+        """The columns that are wanted, by the names of all: none of them is chosen by its cells."""
+        others = [name for name in names if name in (self.label, self.id, self.options.person)]
+        features = [name for name in names if name not in others]
+        with naming(self.origin):
+            require_unique(names)
+            check_roles(names, self.label, None, self.options.person)
+            told, agreed = told_reading(features, self.options, others), self.agreed or Reading()
+        self.known = {name: told.get(name) or agreed.get(name) for name in features}
+        return [*others, *(self.reading if self.agreed else self._kept())]
+
+    @property
+    def reading(self) -> Reading:
+        """How each column is read of which somebody says it."""
+        decimal = self.options.decimal
+        return Reading(
+            {
+                name: replace(how, decimal=decimal) if decimal and isinstance(how, Number) else how
+                for name, how in self.known.items()
+                if how is not None and not how.left_out
+            }
+        )
+
+    def _kept(self) -> list[str]:
+        return [name for name, how in self.known.items() if how is None or not how.left_out]
+
+    def table(self, frame: pd.DataFrame) -> Table:
+        """The table of these columns."""
+        if len(frame) == 0:
+            raise DataError("data.header-only", columns=len(self.known) + 1)
+        reading = self.reading
+        cells = {name: any_cells_of(frame[name], how) for name, how in reading.items()}
+        columns, stated, _ = read_columns(cells, reading, encoder=self.options.encoder, on_misfit="missing")
+        for name in self._kept():
+            if not self.agreed and name not in reading:
+                columns[name] = _as_it_comes(frame[name])
+            elif self.agreed and not reading:  # whoever asks for other columns says which, by their names
+                columns[name] = np.full(len(frame), np.nan)
+        ids = _ids(self.id, plain_cells(frame[self.id]).tolist()) if self.id and self.id in frame else None
+        labels = _labels(frame[self.label], self.options.decimal or "")
+        table = Table(columns, labels, ids=ids, label_name=self.label, id_name=self.id or "row", reading=stated)
+        if self.options.person is None:
+            return table
+        import pandas as pd
+
+        persons = person_codes(pd.Series(plain_cells(frame[self.options.person]), dtype=object))
+        people = int(persons.max()) + 1
+        cost = Note(ONE_ROW_EACH, {"persons": people, "left": len(persons) - people})
+        return table.replace(persons=persons, notes=(cost,))
+
+
+def _ids(name: str, cells: list[Any]) -> Array | None:
+    """For the owner's eyes alone, so that here all of them may say whether they are whole numbers or texts."""
+    named = [any_text(cell) for cell in cells]
+    if all(one is not None and _WHOLE.fullmatch(one) for one in named):
+        ids = np.array([int(str(one)) for one in named])
+    else:
+        ids = texts([one and one.encode("utf-8", "backslashreplace").decode() for one in named])
+    try:
+        return as_ids(name, ids)
+    except DataError:
+        return None
+
+
+def _as_it_comes(series: pd.Series[Any]) -> Array:
+    """Numbers, or texts: whoever takes them reads a number and its text alike."""
+    cells = any_cells_of(series, Category())
+    if isinstance(cells, TextCells) or cells.dtype.kind not in "biuf":
+        return Category().read(cells)[0]
+    finite = cells.dtype.kind != "f" or not (np.abs(cells) > LARGEST).any()
+    return cells if finite else Category().read(cells)[0]
+
+
+def _labels(series: pd.Series[Any], decimal: str) -> Array:
+    """Texts, whatever the column's type is: with numbers one missing label would decide on the type of all."""
+    cells = as_texts(any_cells_of(series, Category()))
+    return cells.spread(texts(label_names(cells.levels, decimal)), _NO_LABEL)

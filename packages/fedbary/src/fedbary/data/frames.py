@@ -14,10 +14,9 @@ from fedbary.columns import Dropped
 from fedbary.columns.arrays import ACCEPTED, Array, as_labels
 from fedbary.columns.cells import ColumnCells, TextCells
 from fedbary.columns.number_texts import NumberTexts, numbers_of
-from fedbary.data.column_cells import cells_of
-from fedbary.data.guess import decide, told_reading
+from fedbary.data.cells import cells_of
 from fedbary.data.options import ReadOptions
-from fedbary.data.read_columns import left_out, read_columns
+from fedbary.data.reader import decide, left_out, read_columns, told_reading
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -36,12 +35,6 @@ def features_of(
 
     ``others`` are the columns that came beside them, the label and the id, which options may name, too; and so may they
     name what was agreed upon.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> features_of(pd.DataFrame({"age": [31]}), ReadOptions())[0]
-    {'age': array([31.])}
     """
     cells, reading, guessed = decided(frame, options, agreed, others)
     left_out = {name: how for name, how in reading.items() if name not in cells}
@@ -54,14 +47,7 @@ def features_of(
 def decided(
     frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None = None, others: Sequence[str] = ()
 ) -> tuple[dict[str, ColumnCells], Reading, tuple[Note, ...]]:
-    """The cells of columns that are used, how each column is read, and notes on what was guessed; see `features_of`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> decided(pd.DataFrame({"ill": ["yes", "no"]}), ReadOptions())[1]["ill"].kind
-    'boolean'
-    """
+    """The cells of columns that are used, how each column is read, and notes on what was guessed; see `features_of`."""
     names = [str(name) for name in frame.columns]
     require_unique(names)
     told = told_reading(names, options, (*others, *(agreed or ())))
@@ -105,16 +91,7 @@ def labelled(name: str, labels: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDA
 
 
 def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> Array:
-    """Turn a pandas column into labels: whole numbers stay integers, classes lose blanks around them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> labels_from_series("label", pd.Series([3, 1], dtype=object))
-    array([3, 1])
-    >>> labels_from_series("dose", pd.Series(["1,5", "2"]))
-    array([1.5, 2. ])
-    """
+    """Turn a pandas column into labels: whole numbers stay integers, classes lose blanks around them."""
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -137,13 +114,7 @@ def labels_from_series(name: str, series: pd.Series[Any], decimal: str = "") -> 
 
 
 def label_names(levels: Sequence[str], decimal: str) -> list[str]:
-    """Classes as they are called, and numbers with a decimal comma as Python writes them; each by itself.
-
-    Examples
-    --------
-    >>> label_names(["mild", "1,5"], "")
-    ['mild', '1.5']
-    """
+    """Classes as they are called, and numbers with a decimal comma as Python writes them; each by itself."""
     numbers = numbers_of(levels, decimal)
     return [
         repr(float(number)) if "," in level and not np.isnan(number) else level
@@ -165,13 +136,7 @@ def _label_texts(name: str, series: pd.Series[Any], cells: TextCells, decimal: s
 
 
 def labels_as_series(name: str, values: Any) -> pd.Series[Any]:
-    """A Series, array or list of labels as a Series, each label in a row of its own.
-
-    Examples
-    --------
-    >>> labels_as_series("y", [True, False]).tolist()
-    [True, False]
-    """
+    """A Series, array or list of labels as a Series, each label in a row of its own."""
     import pandas as pd
 
     if not isinstance(values, pd.Series | list | tuple):
@@ -182,28 +147,14 @@ def labels_as_series(name: str, values: Any) -> pd.Series[Any]:
 
 
 def require_unique(names: Sequence[str]) -> None:
-    """Raise a DataError where two columns have the same name.
-
-    Examples
-    --------
-    >>> require_unique(["age", "age"])
-    Traceback (most recent call last):
-    fedbary.errors.DataError: the column name 'age' occurs more than once; rename or drop one of them
-    """
+    """Raise a DataError where two columns have the same name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError("data.column-twice", column=str(twice[0]))
 
 
 def require_column(names: Sequence[str], wanted: str, *, role: str) -> None:
-    """Raise a DataError, with the closest name, where a column is not there.
-
-    Examples
-    --------
-    >>> require_column(["age", "label"], "lable", role="label")
-    Traceback (most recent call last):
-    fedbary.errors.DataError: there is no label column 'lable' (did you mean 'label'?); the 2 columns are ...
-    """
+    """Raise a DataError, with the closest name, where a column is not there."""
     if wanted in names:
         return
     raise DataError(

@@ -12,8 +12,8 @@ import numpy as np
 from fedbary.columns import Encoded, Image, Text
 from fedbary.columns.arrays import naming
 from fedbary.data.adapters import OF_CLIENTS, OF_REFERENCE, RowSource, check_type, clients_in, row_source
-from fedbary.data.alike import Reader, read_alike
 from fedbary.data.encoders import CellKind, encoded, is_image, suits
+from fedbary.data.files import Reader, read_alike
 from fedbary.data.formats.cells import Cells, without_column
 from fedbary.data.frames import require_column
 from fedbary.data.options import ReadOptions
@@ -71,7 +71,7 @@ def private_table(data: Any, *, label: str | None, options: ReadOptions | None, 
     """
     import pandas as pd
 
-    from fedbary.data.any_cells import read_any_cells, table_of_any_cells
+    from fedbary.data.files import read_any_cells, table_of_any_cells
 
     rows, asked, name = row_source(data, alone=True).rows, options or ReadOptions(), label or "label"
     if isinstance(rows, tuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fedbary.columns.identifier import may_name_persons
+from fedbary.columns.category import may_name_persons
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -26,13 +26,7 @@ _FEWEST, _MOST_ROWS = 10, 20
 
 
 def as_persons(values: npt.ArrayLike, rows: int) -> Persons:
-    """Check the persons of a table's rows: whole numbers stay as they are, all else is numbered as it comes.
-
-    Examples
-    --------
-    >>> as_persons(["ann", "ben", None, "ann", None], rows=5)
-    array([0, 1, 2, 0, 3])
-    """
+    """Check the persons of a table's rows: whole numbers stay as they are, all else is numbered as it comes."""
     import pandas as pd
 
     given = np.asarray(values)
@@ -89,14 +83,7 @@ def persons_if_there(read: Callable[[ReadOptions | None], T], options: ReadOptio
 
 
 def repeat_notes(columns: Iterable[tuple[Hashable, pd.Series[Any]]]) -> tuple[Note, ...]:
-    """Columns that are called like names and in which these repeat, as a patient's does in each of its rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> [str(note) for note in repeat_notes([("patient_id", pd.Series([*range(30), 4, 4]))])]
-    ["'patient_id' repeats: if it names persons, one has up to 3 rows, and min_group counts rows; name it as person"]
-    """
+    """Columns that are called like names and in which these repeat, as a patient's does in each of its rows."""
     found = []
     for name, cells in columns:
         if may_name_persons(str(name)):

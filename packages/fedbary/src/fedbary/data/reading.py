@@ -1,7 +1,7 @@
 """`Reading`: how each column of a file or frame becomes columns of a table; stated by its owner, agreed by everybody.
 
 A kind is decided once: by the schema where there is one, else by rules on a column's type and cells
-(`fedbary.data.guess`). From then on each cell is read by itself.
+(`fedbary.data.reader`). From then on each cell is read by itself.
 """
 
 from __future__ import annotations

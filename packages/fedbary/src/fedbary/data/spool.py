@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,15 +18,6 @@ class Spool:
     """Rows of ``width`` numbers, written once and read in order as often as needed, in the parts that they came in.
 
     The file has no name (where the system allows that) and is gone with the process that wrote it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spool = Spool(2)
-    >>> spool.append(np.eye(2))
-    >>> spool.append(np.zeros((1, 2)))
-    >>> len(spool), [len(part) for part in spool.parts()]
-    (3, [2, 1])
     """
 
     def __init__(self, width: int, dtype: DTypeLike = np.float64) -> None:
@@ -84,3 +76,20 @@ class Spool:
     def array(self) -> NDArray[Any]:
         """All rows at once."""
         return np.concatenate([np.zeros((0, self._width), self._dtype), *self.parts()])
+
+
+Thing = TypeVar("Thing")
+_END: Any = object()
+
+
+def ahead(things: Iterable[Thing]) -> Iterator[Thing]:
+    """The same things in the same order, each but the first made in another thread while the one before is used.
+
+    Reading and arithmetic on arrays let other threads work, so that two cores share a walk over a table.
+    """
+    source = iter(things)
+    with ThreadPoolExecutor(1, thread_name_prefix="fedbary-ahead") as thread:
+        coming = thread.submit(next, source, _END)
+        while (thing := coming.result()) is not _END:
+            coming = thread.submit(next, source, _END)
+            yield thing

@@ -17,9 +17,9 @@ import numpy as np
 
 from fedbary.columns import Boolean, Category, Column, Date, Dropped, Encoded, Image, Number, Vector
 from fedbary.columns.arrays import Array, naming, refuse_infinite
+from fedbary.columns.category import may_name_persons
 from fedbary.columns.cells import ColumnCells
-from fedbary.columns.identifier import may_name_persons
-from fedbary.data.arrow_cells import cells_of_arrow, matrix_of, pandas_column
+from fedbary.data.cells import cells_of_arrow, matrix_of, pandas_column
 from fedbary.data.formats import decoding
 from fedbary.data.formats.arrow_files import (
     ArrowRows,
@@ -33,11 +33,10 @@ from fedbary.data.formats.arrow_files import (
 from fedbary.data.formats.cells import clean_names, refuse_rows
 from fedbary.data.formats.images import with_images
 from fedbary.data.frames import check_roles, is_used, labelled, labels_from_series, require_unique
-from fedbary.data.guess import decide, told_reading
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import person_codes, repeat_notes
 from fedbary.data.places import AnyPath, file_name, is_url
-from fedbary.data.read_columns import left_out
+from fedbary.data.reader import decide, left_out, told_reading
 from fedbary.data.reading import Reading
 from fedbary.data.table import ColumnSource, Places, Table
 from fedbary.errors import DataError

@@ -385,8 +385,7 @@ def own_table(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
     would leave. Kinds are then those that were agreed and that the owner's options name. Arrays and a `Table` that an
     app loads are taken as they are.
     """
-    from fedbary.data.any_cells import read_any_cells
-    from fedbary.data.files import read
+    from fedbary.data.files import read, read_any_cells
 
     if config.source is not None:
         from fedbary.data.objects import as_table, private_table

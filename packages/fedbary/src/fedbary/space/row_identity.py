@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.columns.category import category_names
-from fedbary.data.ahead import ahead
+from fedbary.data.spool import ahead
 from fedbary.data.table import PART, Table, concat
 from fedbary.errors import DataError
 from fedbary.space.columns import Cells, Floats, Integers, limits

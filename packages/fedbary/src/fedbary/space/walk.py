@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self, TypeVar
 
-from fedbary.data.ahead import ahead
+from fedbary.data.spool import ahead
 from fedbary.data.table import PART, Table
 from fedbary.errors import SchemaError
 from fedbary.space.columns import Floats, Integers

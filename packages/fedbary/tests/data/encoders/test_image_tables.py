@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 import fedbary as fb
 from codes import coded
-from fedbary.data.any_cells import read_any_cells
+from fedbary.data.files import read_any_cells
 from fedbary.errors import DataError
 
 DIGITS = load_digits()

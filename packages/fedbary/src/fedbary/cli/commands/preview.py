@@ -53,8 +53,7 @@ def preview(
     coordinator sent as a file. Nothing is sent, and nothing is written. Exit code 2: your policy or your data would
     refuse.
     """
-    from fedbary.data.any_cells import read_any_cells
-    from fedbary.data.files import read
+    from fedbary.data.files import read, read_any_cells
     from fedbary.filling import COMMAND
     from fedbary.guard.policy import OwnerPolicy
     from fedbary.space.encode import require_readable

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fedbary.columns.category import category_names
 from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
-from fedbary.data.ahead import ahead
+from fedbary.data.spool import ahead
 from fedbary.data.table import PART, Table, changed
 from fedbary.protocols.cards.card import Card, CardColumn, joined
 from fedbary.space.description import stated_reading

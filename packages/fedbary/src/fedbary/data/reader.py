@@ -1,4 +1,4 @@
-"""`decide`: which kind each column of a file is, by what was asked, what was agreed, and then by its type and cells.
+"""`decide` which kind each column of a file is, and `read_columns` by it: each cell by itself.
 
 What is guessed is noted for the owner and stated to others; nothing is decided twice.
 """
@@ -6,36 +6,118 @@ What is guessed is noted for the owner and stated to others; nothing is decided 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.columns import KINDS, Clues, Column, Dropped, Identifier, Number, Text, guess
+from fedbary.columns import KINDS, Clues, Column, Dropped, Encoded, Identifier, Number, Text, guess
+from fedbary.columns.arrays import Array
+from fedbary.columns.category import ALL_DIFFERENT, ROW_NUMBERS
 from fedbary.columns.cells import MARKS, ColumnCells, TextCells
-from fedbary.columns.identifier import ALL_DIFFERENT, ROW_NUMBERS
-from fedbary.data.options import ReadOptions
-from fedbary.data.read_columns import left_out
+from fedbary.columns.column import UNREAD
+from fedbary.data.options import Encoder, ReadOptions
 from fedbary.data.reading import Reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import on_one_line
+
+OnMisfit: TypeAlias = Literal["refuse", "missing"]
+
+
+def read_columns(
+    cells: Mapping[str, ColumnCells], reading: Reading, *, encoder: Encoder = None, on_misfit: OnMisfit = "refuse"
+) -> tuple[dict[str, Array], Reading, tuple[Note, ...]]:
+    """Read every column that is not left out.
+
+    Parameters
+    ----------
+    cells
+        Column of the file → its cells.
+    reading
+        How each of them is read.
+    encoder
+        What the owner asked for, for images and free text.
+    on_misfit
+        With ``refuse`` a column in which more than a few cells cannot be read is left out; with ``missing`` each of
+        them is missing, however many, and no cell has a say in how another is read: so it is with ε.
+
+    Returns
+    -------
+    tuple
+        The columns; the reading, with what encoders say of themselves; and notes on these and on cells and columns that
+        could not be read.
+    """
+    from fedbary.data.encoders import encoded
+
+    _refuse_too_wide(cells, reading)
+    columns: dict[str, Array] = {}
+    stated = dict(reading.of)
+    notes: list[Note] = []
+    unread: list[DataError] = []
+    alone = on_misfit == "missing"
+    for name, column in reading.items():
+        if column.left_out:
+            continue
+        if isinstance(column, Encoded):
+            objects, kind = column.read(cells[name])[0].tolist(), column.cell_kind
+            made = encoded(objects, encoder, kind=kind, name=name, agreed=column, alone=alone)
+            columns[name], stated[name] = made.block, replace(column, encoder=made.encoder, digest=made.digest)
+            notes.extend(made.notes)
+            continue
+        try:
+            values, said = (column.read(cells[name])[0], ()) if alone else column.read_all(name, cells[name])
+            columns |= column.arrays(name, values)
+            notes.extend(said)
+        except DataError as error:
+            unread.append(error)
+            stated[name] = Dropped()
+    if unread and not columns:
+        raise unread[0]
+    return columns, Reading(stated), (*notes, *map(left_out, unread))
+
+
+def left_out(error: DataError) -> Note:
+    """That a column is left out, for the reason for which it would be refused."""
+    return Note(UNREAD, {"column": str(error.note.facts["column"]), "why": error.note})
+
+
+def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None:
+    """By the reading alone: another party's may ask for more numbers than a machine has room for."""
+    from fedbary.data.encoders import MOST_NUMBERS, width_of
+
+    width = sum(width_of(column) or 0 for column in reading.values())
+    rows = max((len(column) for column in cells.values()), default=0)
+    if rows * width > MOST_NUMBERS:
+        raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
+
 
 _MARKED = "data.marks-of-missing-cells"
 
 
 def told_reading(features: Sequence[str], options: ReadOptions, others: Sequence[str] = ()) -> Reading:
     """What the options alone say about feature columns; names that not even the label or the id has are refused."""
-    names, told = (*features, *others), dict[str, Column]()
-    kinds = {kind.option: kind for kind in reversed(KINDS) if kind.option}  # of two with one option the easier one
-    for option, kind in kinds.items():
-        for said in getattr(options, option):
-            name, column = kind.told(said, names)
-            told[_known(option, name, names)] = column
+    names = (*features, *others)
+    told = {_known(option, name, names): column for option, name, column in _told(options, names)}
     kept = {_known("columns", name, names) for name in options.columns}
     dropped = {_known("drop", name, names) for name in options.drop}
     told |= {name: Dropped() for name in names if name in dropped or (kept and name not in kept)}
     return Reading({name: column for name, column in told.items() if name in features})
+
+
+def named_columns(options: ReadOptions) -> list[str]:
+    """The columns that options name, whatever a file holds."""
+    return [*(name for _, name, _ in _told(options, ())), *options.columns, *options.drop]
+
+
+def _told(options: ReadOptions, names: Sequence[str]) -> Iterator[tuple[str, str, Column]]:
+    """Option, column, and what is said of it."""
+    kinds = {kind.option: kind for kind in reversed(KINDS) if kind.option}  # of two with one option the easier one
+    for option, kind in kinds.items():
+        for said in getattr(options, option):
+            yield option, *kind.told(said, names)
 
 
 def _known(option: str, wanted: str, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The cells of a pandas column of any dtype, in the few forms that columns are read from."""
+"""The cells of a column of pandas or Arrow, of any type, in the few forms that columns are read from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedbary.columns import Column, Image
-from fedbary.columns.arrays import ACCEPTED, Array
+from fedbary.columns.arrays import ACCEPTED, Array, block_dtype
 from fedbary.columns.cells import VECTORS, ColumnCells, TextCells, distinct, stripped, written
+from fedbary.data.formats.text_files import PER_CELL
 from fedbary.errors import DataError
 from fedbary.wording import shown_cell
 
@@ -84,7 +85,7 @@ def any_cells_of(series: pd.Series[Any], column: Column) -> ColumnCells:
         return cells
     if column.of_objects:
         return np.fromiter((value if _may_be(value, column) else None for value in cells), dtype=object)
-    return distinct(np.fromiter(map(any_text, cells), dtype=object))
+    return _as_texts(cells)
 
 
 def plain_cells(series: pd.Series[Any]) -> Array:
@@ -93,25 +94,18 @@ def plain_cells(series: pd.Series[Any]) -> Array:
 
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
-        from fedbary.data.arrow_cells import any_array
-
         return _of_our_time(any_array(series.array.__arrow_array__()))
     if isinstance(dtype, pd.CategoricalDtype):
         levels = plain_cells(pd.Series(dtype.categories)).tolist()
         return np.fromiter([*levels, None], dtype=object)[series.cat.codes]  # the code of a missing cell is −1
     if isinstance(dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-    return _of_our_time(series.to_numpy() if series.dtype.kind in "mM" else _untimed(series))
+    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biufmM"
+    return _of_our_time(series.to_numpy() if plain else series.to_numpy(dtype=object))
 
 
 def any_text(value: Any) -> str | None:
-    """What a cell of any type says, as text that reads like it; None where it says nothing, or raises.
-
-    Examples
-    --------
-    >>> any_text(1.0), any_text({}), any_text(decimal.Decimal("sNaN")), any_text(10**5000)
-    ('1', None, None, None)
-    """
+    """What a cell of any type says, as text that reads like it; None where it says nothing, or raises."""
     import pandas as pd
 
     try:
@@ -137,11 +131,6 @@ def _may_be(value: Any, column: Column) -> bool:
         return False
 
 
-def _untimed(series: pd.Series[Any]) -> Array:
-    numbers = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
-    return series.to_numpy() if numbers else series.to_numpy(dtype=object)
-
-
 # Python's own years, and as many days: NumPy takes others for them where there is no room for microseconds.
 _YEARS, _MOST_DAYS = (np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")), 3_652_059
 
@@ -160,11 +149,7 @@ def _of_our_time(cells: Array) -> Array:
 
 
 def _as_texts(objects: Array) -> TextCells:
-    import pandas as pd
-
-    missing = pd.isna(objects)
-    texts = [None if none else written(value) for value, none in zip(objects, missing, strict=True)]
-    return distinct(pd.Series(texts, dtype=object))
+    return distinct(np.fromiter(map(any_text, objects), dtype=object))
 
 
 def is_image(value: object) -> bool:
@@ -202,3 +187,88 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:  # Python's whole numbers have no end
         return float("inf")
+
+
+def cells_of_arrow(name: str, column: Any) -> ColumnCells:
+    """The cells of a chunked array, as `cells_of` gives those of the pandas column that it would become."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_floating(kind):
+        return _array(column).astype(np.float64, copy=False)
+    if types.is_integer(kind) or (types.is_boolean(kind) and not column.null_count):
+        return _array(column)
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return _array(column).astype("datetime64[us]")
+    return cells_of(name, pandas_column(column))
+
+
+def any_array(column: Any) -> Array:
+    """The cells of a column of any type as numbers, moments, lengths of time or objects; what Python lacks is None.
+
+    Whole numbers beside a missing one are objects: as floats large ones would lose digits. A text that is not UTF-8 is
+    read as one of Windows, as in a file of texts.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_temporal(kind) and not types.is_time(kind) and kind != pa.month_day_nano_interval():
+        return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or _holds_lists(kind):
+        return np.asarray(column.to_pandas(integer_object_nulls=True))
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        column = column.cast(pa.large_binary())
+        texts = (None if cell is None else cell.decode("utf-8", PER_CELL) for cell in column.to_pylist())
+        return np.fromiter(texts, dtype=object, count=len(column))
+    return np.fromiter(map(_as_python, column), dtype=object, count=len(column))
+
+
+def _as_python(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:  # Python has no such date, length of time or zone
+        return None
+
+
+def matrix_of(column: Any) -> Array | None:
+    """Lists of numbers one under another, a missing one as a row of NaN; None unless all are of one length."""
+    import pyarrow.compute as pc
+
+    if not _holds_lists(column.type):
+        return None
+    ends = pc.min_max(pc.list_value_length(column)).as_py()
+    width = ends["min"]
+    if not width or width != ends["max"]:
+        return None
+    values = _array(pc.list_flatten(column)).reshape(-1, width)
+    values = values.astype(block_dtype(values.dtype), copy=False)
+    if not column.null_count:
+        return values
+    matrix = np.full((len(column), width), np.nan, dtype=values.dtype)
+    matrix[column.is_valid().to_numpy()] = values
+    return matrix
+
+
+def pandas_column(column: Any) -> pd.Series[Any]:
+    """A chunked array as the column that it is in the frame of its file."""
+    import pyarrow as pa
+
+    frame: pd.DataFrame = pa.table({"cells": column}).to_pandas()
+    return frame["cells"]
+
+
+def _array(column: Any) -> Array:
+    """Whole numbers become floats where a cell is missing; one chunk of numbers stays where it is in memory."""
+    if column.num_chunks == 1:
+        return np.asarray(column.chunk(0).to_numpy(zero_copy_only=False))
+    return np.asarray(column.to_numpy())
+
+
+def _holds_lists(kind: Any) -> bool:
+    from pyarrow import types
+
+    lists = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    return bool(lists and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
