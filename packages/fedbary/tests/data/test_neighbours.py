@@ -23,7 +23,7 @@ from fedbary.columns.category import category_name
 from fedbary.data.files import read_any_cells
 from fedbary.data.objects import private_table
 from fedbary.data.reading import Reading
-from fedbary.space.encode import public_codes, public_points, row_points
+from fedbary.space.encode import PublicCoordinates, row_points
 
 LARGE = 2**53 + 1  # as a float it is another number
 READING = Reading(
@@ -66,8 +66,8 @@ SCHEMAS = [
 def points(path, id="id"):  # noqa: A002
     table = read_any_cells(path, "label", id=id, reading=READING)
     found = [
-        part for schema in SCHEMAS for part in (row_points(table, schema), public_points(table, schema),
-                                                public_codes(table, schema)[None, :])
+        part for schema in SCHEMAS for part in (row_points(table, schema), PublicCoordinates(schema).points(table),
+                                                PublicCoordinates(schema).codes(table)[None, :])
     ]  # fmt: skip
     return np.vstack(found)
 

@@ -23,7 +23,7 @@ from fedbary.protocols.cards.private_card import (
     whole_sums,
     with_noise,
 )
-from fedbary.space.encode import public_codes, public_points, public_width
+from fedbary.space.encode import PublicCoordinates
 from fedbary.space.fit import public_schema
 from fedbary.valuation.verdict import Advice
 
@@ -142,8 +142,10 @@ def test_a_row_is_the_same_whole_numbers_beside_any_others():
     rng = np.random.default_rng(1)
     public = fb.Table({"x": rng.standard_normal((300, 40))}, rng.integers(0, 3, 300))
     schema = public_schema(public, coordinates=7)
-    alone = np.vstack([whole_points(public_points(public.take([row]), schema), schema.clip) for row in range(300)])
-    together = whole_points(public_points(public, schema), schema.clip)
+    alone = np.vstack(
+        [whole_points(PublicCoordinates(schema).points(public.take([row])), schema.clip) for row in range(300)]
+    )
+    together = whole_points(PublicCoordinates(schema).points(public), schema.clip)
     assert np.array_equal(alone, together)
 
 
@@ -167,9 +169,9 @@ def test_a_card_with_hardly_any_noise_holds_the_moments_of_the_clipped_rows():
     rows = fb.Table({"x": rng.standard_normal((200, 4))}, rng.integers(0, 3, 200))
     schema = public_schema(rows)
     card = private_card(rows, schema, name="a", epsilon=HARDLY_NOISE, delta=1e-6)
-    points = public_points(rows, schema)
+    points = PublicCoordinates(schema).points(rows)
     points = (points / np.maximum(np.sqrt((points**2).sum(axis=0)) / schema.clip, 1.0)).T
-    corners = np.eye(3)[public_codes(rows, schema)]
+    corners = np.eye(3)[PublicCoordinates(schema).codes(rows)]
     assert card.counts == pytest.approx(corners.sum(axis=0), abs=0.01)
     assert card.sums == pytest.approx(corners.T @ points, abs=0.02)
     assert card.second == pytest.approx(points.T @ points, abs=0.05)
@@ -197,7 +199,7 @@ def test_missing_cells_are_read_off_the_card():
     card = private_card(fb.Table(holes, rng.integers(0, 2, 3000)), schema, name="a", epsilon=HARDLY_NOISE, delta=1e-6)
     assert missing_share(card, schema) == pytest.approx(0.3, abs=0.02)
     lacking = public_schema(PUBLIC)
-    assert public_width(lacking) == lacking.value_width + 3  # age, city, and all others together
+    assert PublicCoordinates(lacking).width == lacking.value_width + 3  # age, city, and all others together
     sent = private_card(PUBLIC, replace(lacking, clip=10.0), name="a", epsilon=HARDLY_NOISE, delta=1e-6)
     assert missing_share(sent, lacking) == pytest.approx(10 / 100, abs=0.01)
 

@@ -8,7 +8,7 @@ import pytest
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SchemaError
-from fedbary.space.encode import public_points, public_width
+from fedbary.space.encode import PublicCoordinates
 from fedbary.space.hand_written import hand_written_schema
 
 CLINIC = """
@@ -38,7 +38,7 @@ def test_columns_become_what_is_written():
     assert (scan.kind, scan.width, scan.mean, scan.scale) == ("block", 3, (0.5,) * 3, (0.1, 0.2, 0.4))
     assert (schema.label.name, schema.label.classes) == ("diagnosis", ("ill", "well"))
     assert schema.clip == pytest.approx(0.8 * math.sqrt(5))
-    assert public_width(schema) == schema.value_width + 2
+    assert PublicCoordinates(schema).width == schema.value_width + 2
     assert fb.Schema.from_json(schema.to_json()).fingerprint == schema.fingerprint
 
 
@@ -102,7 +102,7 @@ def test_rows_that_are_as_written_have_the_length_that_the_clip_norm_assumes():
         },
         rng.choice(["ill", "well"], 4000),
     )
-    lengths = (public_points(table, schema) ** 2).sum(axis=0)
+    lengths = (PublicCoordinates(schema).points(table) ** 2).sum(axis=0)
     assert 0.8 * math.sqrt(lengths.mean()) == pytest.approx(schema.clip, rel=0.02)
 
 

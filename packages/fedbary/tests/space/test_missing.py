@@ -11,8 +11,9 @@ import fedbary as fb
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.columns import limits
 from fedbary.space.description import describe
-from fedbary.space.encode import features, missing_by_column, missing_cells, missing_share
+from fedbary.space.encode import features, missing_by_column
 from fedbary.space.fit import agree
+from fedbary.space.notes import count_cells
 from fedbary.transport import solve
 from fedbary.transport.solve import cost_matrix
 
@@ -37,8 +38,9 @@ def test_missing_cells_are_counted_by_row_column_and_share():
     holes = table.replace(columns={**table.columns, "city": np.array([None, "Rome"], dtype=object), "scan": scan})
     schema = fb.fit_schema(people())
     assert missing_by_column(holes, schema).tolist() == [[0, 1, 0, 2], [0, 0, 0, 0]]
-    assert missing_cells(holes, schema).tolist() == [3, 0]
-    assert missing_share(holes, schema) == 3 / 12
+    cells = count_cells(holes, schema)
+    assert cells.missing.tolist() == [3, 0]
+    assert cells.share(schema) == 3 / 12
 
 
 @pytest.mark.parametrize("space", SPACES, ids=["paper", "sketch", "projected"])

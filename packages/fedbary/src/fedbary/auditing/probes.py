@@ -20,7 +20,7 @@ from fedbary.protocols.cards.placing import placed
 from fedbary.protocols.cards.private_card import GRID, whole_points
 from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS
-from fedbary.space.encode import encode, public_points
+from fedbary.space.encode import PublicCoordinates, encode
 from fedbary.space.labels import class_names
 from fedbary.space.points import random_points
 from fedbary.space.schema import Schema
@@ -327,7 +327,7 @@ def _coordinates(scene: Scene) -> Callable[[Table], Floats]:
     if scene.defence.epsilon is None:
         return lambda table: encode(table, schema)
     clip = float(schema.clip or 1.0)
-    return lambda table: whole_points(public_points(table, schema), clip) * (clip / GRID)
+    return lambda table: whole_points(PublicCoordinates(schema).points(table), clip) * (clip / GRID)
 
 
 def _card_schema(scene: Scene) -> Schema:

@@ -33,10 +33,10 @@ from fedbary.notes import Fact, Note
 from fedbary.protocols.sketch import Sketch
 from fedbary.space.columns import ColumnSpec
 from fedbary.space.description import check_table
-from fedbary.space.encode import missing_share, require_columns
+from fedbary.space.encode import require_columns
 from fedbary.space.fit import fit_schema
 from fedbary.space.labels import LONGEST_CLASS, class_names
-from fedbary.space.notes import fit_notes, require_known_labels
+from fedbary.space.notes import count_cells, fit_notes, require_known_labels
 from fedbary.space.options import Space
 from fedbary.space.points import Points
 from fedbary.space.schema import Schema
@@ -234,10 +234,11 @@ def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] 
         refusals.append(error.note)
     if cloud.distinct < MIN_GROUP:
         refusals.append(Note("checkup.few-different-rows", {"count": cloud.distinct, "least": MIN_GROUP}))
+    cells = count_cells(table, schema)
     told = (
         Note("checkup.tells-rows", {"count": cloud.rows}),
-        Note("checkup.tells-missing", {"share": missing_share(table, schema)}),
-        *fit_notes(table, schema, cloud, min_group=MIN_GROUP),
+        Note("checkup.tells-missing", {"share": cells.share(schema)}),
+        *fit_notes(table, schema, cloud, cells=cells, min_group=MIN_GROUP),
     )
     return Fit(tuple(refusals), told)
 

@@ -81,9 +81,6 @@ def chunks(rows: int, height: int) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-# --- whether a table fits -----------------------------------------------------------------------------
-
-
 def require_columns(table: Table, schema: Schema) -> None:
     """Refuse a table that lacks columns of the schema, has them in another width, or was read in another way."""
     require_readable(table, [column.name for column in schema.columns])
@@ -151,9 +148,6 @@ def column_kind(values: NDArray[np.generic]) -> str:
     return _SCHEMA_KINDS[kind_of(values)]
 
 
-# --- cells --------------------------------------------------------------------------------------------
-
-
 def encode(table: Table, schema: Schema) -> Floats:
     """One row per table row, one scaled coordinate per number and category; refuses what does not fit.
 
@@ -192,16 +186,6 @@ def missing_coordinates(table: Table, schema: Schema) -> Bools:
     return np.hstack([column.holes(table.columns[column.name]) for column in schema.columns])
 
 
-def missing_cells(table: Table, schema: Schema) -> Integers:
-    """How many of the schema's cells have no value in each row, by this row alone; a block of width w has w cells."""
-    return np.concatenate([missing_by_column(part, schema).sum(axis=1) for part in table.batches()])
-
-
-def missing_share(table: Table, schema: Schema) -> float:
-    """Share of the schema's cells that have no value, over all rows."""
-    return float(missing_cells(table, schema).mean()) / schema.cells
-
-
 def marks(missing: Integers | Floats, schema: Schema) -> Floats:
     """The coordinates of `missing_by_column`, or of its means; none where the schema refuses missing values.
 
@@ -226,9 +210,6 @@ def marks(missing: Integers | Floats, schema: Schema) -> Floats:
         elif schema.shared_mark:
             coordinates[:, -1] += added
     return np.sqrt(coordinates)
-
-
-# --- points -------------------------------------------------------------------------------------------
 
 
 def place(encoded: Floats, schema: Schema, how: Arithmetic = EXACT) -> Floats:
@@ -273,53 +254,39 @@ def row_points(table: Table, schema: Schema) -> Floats:
         return np.vstack([values.T, missing.T, schema.label.encode(table.labels, FARTHEST).T])
 
 
-def public_points(table: Table, schema: Schema) -> Floats:
-    """Public coordinates of all rows, one line per coordinate: what a private card sees of a row, row-wise.
+class PublicCoordinates:
+    """What a private card sees of a row, row-wise.
 
     They are the schema's values (scaled, projected with a residual, not whitened), then for each column that may lack
     cells the share of them that is missing, then that of all other columns together, and last a label that is a number.
-    Where all cells are missing, the share alone is as long as the clip norm: noise is as large as that, and most rows
-    lack none.
+    Where all cells are missing, the share alone is as long as the clip norm (``mark_weight``): noise is as large as
+    that, and most rows lack none. ``mark_cells`` are the cells of a row that each share is of; ``classes`` of a label
+    that is a number are one without a name.
     """
-    missing = missing_by_column(table, schema)
-    with np.errstate(all="ignore"):
-        directions = None if schema.projection is None else schema.projection.directions
-        values = project(row_values(table, schema), directions, ROW_WISE)
-        weight = mark_weight(schema)
-        shares = [weight * (missing[:, places].sum(axis=1) / cells) for places, cells in _marked(schema)]
-        label = [schema.label.standardised(table.labels, FARTHEST)] if schema.label.kind == "number" else []
-    return np.vstack([values.T, *shares, *label])
 
+    def __init__(self, schema: Schema) -> None:
+        self._schema, self._number = schema, schema.label.kind == "number"
+        self._marked = [[place] for place, column in enumerate(schema.columns) if column.may_lack]
+        if others := [place for place, column in enumerate(schema.columns) if not column.may_lack]:
+            self._marked.append(others)
+        self.mark_cells = [sum(schema.columns[place].width for place in places) for places in self._marked]
+        self.mark_weight = 1.0 if schema.clip is None else schema.clip
+        self.classes = ("",) if self._number else schema.label.classes
+        self.width = schema.value_width + len(self._marked) + self._number
 
-def public_width(schema: Schema) -> int:
-    """Number of public coordinates."""
-    return schema.value_width + len(_marked(schema)) + (schema.label.kind == "number")
+    def points(self, table: Table) -> Floats:
+        """Coordinates of all rows, one line per coordinate."""
+        schema, missing = self._schema, missing_by_column(table, self._schema)
+        with np.errstate(all="ignore"):
+            directions = None if schema.projection is None else schema.projection.directions
+            values = project(row_values(table, schema), directions, ROW_WISE)
+            marked = zip(self._marked, self.mark_cells, strict=True)
+            shares = [self.mark_weight * (missing[:, places].sum(axis=1) / cells) for places, cells in marked]
+            label = [schema.label.standardised(table.labels, FARTHEST)] if self._number else []
+        return np.vstack([values.T, *shares, *label])
 
-
-def mark_weight(schema: Schema) -> float:
-    """How long a share of one in the public coordinates of missing cells is."""
-    return 1.0 if schema.clip is None else schema.clip
-
-
-def mark_cells(schema: Schema) -> list[int]:
-    """How many cells of a row each public coordinate of missing cells stands for."""
-    return [cells for _, cells in _marked(schema)]
-
-
-def public_classes(schema: Schema) -> tuple[str, ...]:
-    """The classes of a card in public coordinates; one without a name where the label is a number."""
-    return ("",) if schema.label.kind == "number" else schema.label.classes
-
-
-def public_codes(table: Table, schema: Schema) -> Integers:
-    """The place of each row's class among `public_classes`; −1 where it has none."""
-    if schema.label.kind == "number":
-        return np.where(np.isnan(cell_numbers(table.labels)), -1, 0)
-    return category_places(table.labels, schema.label.classes)
-
-
-def _marked(schema: Schema) -> list[tuple[list[int], int]]:
-    """The columns whose missing cells have a public coordinate together, and the cells of a row in them."""
-    own = [([place], column.width) for place, column in enumerate(schema.columns) if column.may_lack]
-    others = [place for place, column in enumerate(schema.columns) if not column.may_lack]
-    return [*own, (others, sum(schema.columns[place].width for place in others))] if others else own
+    def codes(self, table: Table) -> Integers:
+        """The place of each row's class among the classes; −1 where it has none."""
+        if self._number:
+            return np.where(np.isnan(cell_numbers(table.labels)), -1, 0)
+        return category_places(table.labels, self.classes)

@@ -14,7 +14,7 @@ from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.notes import Note
 from fedbary.space.columns import SPECS, Cells, ColumnSpec, Floats, levels
 from fedbary.space.description import Common, Description, common_columns, describe, reading_of
-from fedbary.space.encode import ROW_WISE, encode, place, public_points
+from fedbary.space.encode import ROW_WISE, PublicCoordinates, encode, place
 from fedbary.space.labels import LabelSpec, class_names
 from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import without_rare_values
@@ -109,7 +109,7 @@ def public_schema(
     """
     settings = Space(task=task, metric="euclidean", labels="onehot", projection=coordinates)
     schema = fit_schema(table, settings, seed=seed)
-    lengths = ROW_WISE.squares(public_points(table, schema).T)
+    lengths = ROW_WISE.squares(PublicCoordinates(schema).points(table).T)
     return replace(schema, clip=clip_of_standard_rows(float(lengths.mean())) or 1.0)
 
 

@@ -56,6 +56,10 @@ class CellCounts:
     lacking: Mapping[str, int]
     beyond: Mapping[str, Integers]
 
+    def share(self, schema: Schema) -> float:
+        """Share of the schema's cells that have no value, over all rows."""
+        return float(self.missing.mean()) / schema.cells
+
 
 class CellFold:
     """Counts the cells of a table."""

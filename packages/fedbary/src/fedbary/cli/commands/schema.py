@@ -39,7 +39,7 @@ def make(
     that says of each column its centre and scale, or its levels, and the classes of the label.
     """
     from fedbary.cli.ui.results import written
-    from fedbary.space.encode import public_width
+    from fedbary.space.encode import PublicCoordinates
 
     if file.suffix.lower() == ".toml":
         typed = {"--label": label, "--id": row_id, "--coordinates": coordinates, "--seed": seed or None}
@@ -59,13 +59,13 @@ def make(
         "file": str(output),
         "fingerprint": made.fingerprint,
         "columns": len(made.columns),
-        "coordinates": public_width(made),
+        "coordinates": PublicCoordinates(made).width,
         "label": made.label.name,
         "classes": list(made.label.classes),
         "clip": made.clip,
     }
     notes = [Line(f"note  {note}", whole=True) for note in made.notes]
-    return Page([*notes, Line(_in_words(made, public_width(made)), whole=True), written(output)], facts)
+    return Page([*notes, Line(_in_words(made, PublicCoordinates(made).width), whole=True), written(output)], facts)
 
 
 def _hand_written(file: Path) -> Schema:

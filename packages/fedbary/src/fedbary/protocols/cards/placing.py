@@ -14,7 +14,7 @@ from fedbary.protocols.cards.card import Card, CardColumn
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise
 from fedbary.space.columns import CategorySpec, ColumnDescription, ColumnSpec
 from fedbary.space.description import Description
-from fedbary.space.encode import mark_cells
+from fedbary.space.encode import PublicCoordinates
 from fedbary.space.fit import agree
 from fedbary.space.labels import class_positions
 from fedbary.space.options import Space
@@ -81,7 +81,7 @@ def placed(card: Card, schema: Schema) -> ClassMoments:
 def missing_share(card: Card, schema: Schema) -> float:
     """The share of cells without a value in columns that are used, by the coordinates that mark them."""
     if card.schema is not None:
-        widths = np.array(mark_cells(card.schema), dtype=float)
+        widths = np.array(PublicCoordinates(card.schema).mark_cells, dtype=float)
         first = card.schema.value_width
         found = card.sums[:, first : first + len(widths)].sum(axis=0) @ widths / max(card.rows, 1)
         # Every class brings noise along; what it may have made up is not told.

@@ -30,12 +30,7 @@ from fedbary.privacy.noise import Below, discrete_gaussian, largest_rho
 from fedbary.protocols.cards.card import Card, Release
 from fedbary.space.encode import (
     ROW_WISE,
-    mark_cells,
-    mark_weight,
-    public_classes,
-    public_codes,
-    public_points,
-    public_width,
+    PublicCoordinates,
     require_columns,
 )
 from fedbary.space.schema import Schema
@@ -88,9 +83,10 @@ def require_public(schema: Schema) -> None:
     """Refuse a schema that was not made for private cards."""
     if schema.clip is None:
         raise SchemaError("schema.no-clip")
-    if (width := public_width(schema)) > MOST_COORDINATES:
+    public = PublicCoordinates(schema)
+    if (width := public.width) > MOST_COORDINATES:
         raise SchemaError("schema.too-wide-for-cards", width=width, most=MOST_COORDINATES)
-    if (sums := width * len(public_classes(schema))) > MOST_SUMS:
+    if (sums := width * len(public.classes)) > MOST_SUMS:
         raise SchemaError("schema.too-many-sums", sums=sums, most=MOST_SUMS)
 
 
@@ -113,7 +109,8 @@ def whole_sums(table: Table, schema: Schema) -> WholeSums:
 
 def no_rows(schema: Schema) -> WholeSums:
     """The sums of no rows."""
-    classes, width = len(public_classes(schema)), public_width(schema)
+    public = PublicCoordinates(schema)
+    classes, width = len(public.classes), public.width
     shapes = ((classes,), (classes, width), (width, width))
     return WholeSums(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
 
@@ -124,17 +121,18 @@ def released(
     """The sums with noise, in the schema's units; all after the noise is post-processing."""
     noisy = with_noise(found, variance)
     assert schema.clip is not None
-    units = np.full(public_width(schema), schema.clip / GRID)
-    marks = slice(schema.value_width, schema.value_width + len(mark_cells(schema)))
-    units[marks] /= mark_weight(schema)
+    public = PublicCoordinates(schema)
+    units = np.full(public.width, schema.clip / GRID)
+    marks = slice(schema.value_width, schema.value_width + len(public.mark_cells))
+    units[marks] /= public.mark_weight
     return Card(
         name,
         rows,
         schema.label.name,
         schema.label.kind,
         (),
-        public_classes(schema),
-        np.zeros(public_width(schema)),
+        public.classes,
+        np.zeros(public.width),
         noisy.counts.astype(float),
         noisy.sums.astype(float) * units,
         noisy.second.astype(float) * np.outer(units, units),
@@ -162,9 +160,9 @@ def with_noise(found: WholeSums, variance: Fraction, *, below: Below = secrets.r
 
 def _different_rows(table: Table, schema: Schema) -> Iterator[tuple[Integers, Floats]]:
     """Class and point of every different row that has a class."""
-    seen: set[bytes] = set()
+    public, seen = PublicCoordinates(schema), set[bytes]()
     for part in table.replace(ids=None).batches(_ROWS_AT_ONCE):
-        codes, points = public_codes(part, schema), public_points(part, schema)
+        codes, points = public.codes(part), public.points(part)
         lines = np.column_stack([points.T + 0.0, codes])  # −0.0 and 0.0 have different bytes
         new = []
         for row in np.flatnonzero(codes >= 0):

@@ -25,7 +25,7 @@ from fedbary.protocols.judged_clients import quality_columns
 from fedbary.protocols.messages import Scalar
 from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
 from fedbary.space.columns import category_places
-from fedbary.space.encode import ROW_WISE, missing_cells, row_values
+from fedbary.space.encode import ROW_WISE, missing_by_column, row_values
 from fedbary.space.notes import CellCounts, told_missing
 from fedbary.space.points import Points
 from fedbary.space.schema import Schema
@@ -70,7 +70,7 @@ def about_rows(
         found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
     if np.isfinite(judgement.blur):
         found["blur"] = round(judgement.blur, _DIGITS)
-    share = float(cells.missing.mean()) / schema.cells
+    share = cells.share(schema)
     if min_group > 1:
         # No column says of few rows that they lack a cell, or that they have one.
         shares = told_missing(table, schema, cells, copies, least=min_group)
@@ -141,7 +141,7 @@ def count_rows(table: Table, schema: Schema, judge: PublicJudge, nearest: Floats
         with np.errstate(all="ignore"):
             votes = ROW_WISE.times(row_values(table, schema), judge.coefficients.T) + judge.offsets
         doubted = np.argmax(votes, axis=1) != category_places(table.labels, judge.classes)
-    missing = int(missing_cells(table, schema).sum())
+    missing = sum(int(missing_by_column(part, schema).sum()) for part in table.batches())
     return RowCounts(int((doubted & ~odd).sum()), int(odd.sum()), missing)
 
 

@@ -29,8 +29,8 @@ from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, CleanRates, clean_rates, client_numbers
 from fedbary.protocols.sketch.sketch import SketchPoints, held_out_costs, make_sketch
-from fedbary.space.encode import missing_share
 from fedbary.space.fit import fit_schema
+from fedbary.space.notes import count_cells
 from fedbary.space.options import Space
 from fedbary.space.points import class_codes, embed
 from fedbary.space.row_identity import different_rows, place_of_first
@@ -222,7 +222,7 @@ class SketchServer:
         ):
             agreed = None if own.agreed is None else own.agreed[place_of_first(reference)]
             self._rates = clean_rates(cloud, codes, self._sketch, agreed, min_group=settings.min_group, seed=seed)
-        self._missing = missing_share(reference, self._schema)
+        self._missing = count_cells(reference, self._schema).share(self._schema)
         self._target_rows = len(reference)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
