@@ -77,12 +77,6 @@ class Description:
     label_variance: float = 1.0
     reading: Reading = field(default_factory=Reading)
 
-    @property
-    def layout(self) -> tuple[tuple[str, str, int], ...]:
-        """Names, kinds and widths: what must be the same for everybody, in whatever order."""
-        numeric = {"boolean": "numeric"}  # one maker's 0/1 is another's False/True
-        return tuple(sorted((c.name, numeric.get(c.kind, c.kind), c.width) for c in self.columns))
-
     def to_json(self) -> str:
         content = {**vars(self), "columns": [vars(column) for column in self.columns]}
         return json.dumps({**content, "reading": self.reading.to_json()}, sort_keys=True)
@@ -280,8 +274,9 @@ class _Party:
         self.described = described
         home = {made: name for name, how in described.reading.items() for made in how.made(name)}
         layouts: dict[str, set[tuple[str, str, int]]] = {}
-        for name, kind, width in described.layout:
-            layouts.setdefault(home.get(name, name), set()).add((name, kind, width))
+        for one in described.columns:
+            kind = "numeric" if one.kind == "boolean" else one.kind  # one maker's 0/1 is another's False/True
+            layouts.setdefault(home.get(one.name, one.name), set()).add((one.name, kind, one.width))
         self.columns: dict[str, Layout] = {name: frozenset(layout) for name, layout in layouts.items()}
         self.unusable = {home.get(column.name, column.name) for column in described.columns if column.unusable}
 

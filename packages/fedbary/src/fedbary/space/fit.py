@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedbary.data.reading import Reading
+from fedbary.columns.date import Date
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SchemaError, SettingsError
 from fedbary.notes import Note
@@ -54,7 +54,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     draft = _draft(common, settings)
     columns, notes = [], list(draft.notes)
     for column in draft.columns:
-        values, date = reference.columns[column.name], _is_date(column.name, reference.reading)
+        values, date = reference.columns[column.name], isinstance(reference.reading.get(column.name), Date)
         columns.append(column.by_reference(values, min_group=min_group, date=date))
         pooled = len(levels(values)) - len(columns[-1].categories) if column.kind == "categorical" else 0
         if pooled > 1:  # one level that counts as any other is the same as before
@@ -82,7 +82,7 @@ def agree(
     draft = _draft(common, settings)
     # Days count for nothing where no reference says which of them are usual.
     columns = [
-        replace(column, scale=(_NOTHING_COUNTS,)) if _is_date(column.name, draft.reading) else column
+        replace(column, scale=(_NOTHING_COUNTS,)) if isinstance(draft.reading.get(column.name), Date) else column
         for column in draft.columns
     ]
     draft = replace(draft, columns=tuple(columns))
@@ -183,11 +183,6 @@ def _draft(common: Common, settings: Space) -> Schema:
     ):
         raise SettingsError("schema.full-covariance-too-wide", width=draft.value_width, most=_FULL_COVARIANCE_LIMIT - 1)
     return draft
-
-
-def _is_date(name: str, reading: Reading) -> bool:
-    """Whether a column of a table holds the days of dates."""
-    return name in reading and reading[name].kind == "date"
 
 
 def _with_absence(draft: Schema, spread: Floats) -> tuple[ColumnSpec, ...]:

@@ -60,11 +60,6 @@ class LabelSpec:
         """Whether coordinates are of a party's own classes, so that they depend on all of its rows."""
         return self.coordinates.startswith("gaussian")
 
-    def width(self, features: int) -> int:
-        """Number of coordinates beside so many of features."""
-        widths = {"numeric": 1, "onehot": len(self.classes) + 1, "gaussian": 2 * features}
-        return widths.get(self.coordinates, features + features**2)
-
     def standardised(self, labels: Cells, farthest: float | None = None) -> Floats:
         """Labels that are numbers, in the schema's units."""
         return standardised(cell_numbers(labels), self.mean, self.scale, farthest)

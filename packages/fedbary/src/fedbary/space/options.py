@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Literal, get_args
 
+from fedbary.checks import one_of
 from fedbary.errors import wrong_parameter
 
 Task = Literal["auto", "classification", "regression"]
@@ -65,16 +66,10 @@ class Space:
     missing: Missing = "indicate"
 
     def __post_init__(self) -> None:
-        for name, allowed, optional in (
-            ("task", Task, False),
-            ("scaling", Scaling, False),
-            ("metric", Metric, True),
-            ("labels", Labels, True),
-            ("missing", Missing, False),
-        ):
-            value = getattr(self, name)
-            if value not in get_args(allowed) and not (optional and value is None):
-                raise wrong_parameter(name, "Space", f"one of {', '.join(get_args(allowed))}", value)
+        words = {"task": Task, "scaling": Scaling, "metric": Metric, "labels": Labels, "missing": Missing}
+        for name, allowed in words.items():
+            if name not in ("metric", "labels") or getattr(self, name) is not None:
+                one_of(getattr(self, name), name, "Space", get_args(allowed))
         whole = isinstance(self.projection, Integral) and not isinstance(self.projection, bool)
         if self.projection not in ("auto", "none") and not (whole and int(self.projection) > 0):
             raise wrong_parameter("projection", "Space", "'auto', 'none' or a positive whole number", self.projection)

@@ -91,6 +91,7 @@ class Schema:
         values = edges[-1] if self.projection is None else len(self.projection.directions) + 1
         own_marks = sum(1 for column in self.columns if column.may_lack)
         marks = 0 if self.missing == "refuse" else own_marks + bool(self.shared_mark)
+        labels = {"numeric": 1, "onehot": len(self.label.classes) + 1, "gaussian": 2 * values}
         derived = {
             "slices": {column.name: slice(*edges[at : at + 2]) for at, column in enumerate(self.columns)},
             "encoded_width": edges[-1],
@@ -98,7 +99,7 @@ class Schema:
             "value_width": values,
             "mark_width": marks,
             "feature_width": values + marks,
-            "point_width": values + marks + self.label.width(values),
+            "point_width": values + marks + labels.get(self.label.coordinates, values + values**2),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
