@@ -5,13 +5,14 @@ from __future__ import annotations
 from fedbary.columns.category import Category, Dropped, Identifier, Ordered
 from fedbary.columns.column import Clues, Column
 from fedbary.columns.date import Date
+from fedbary.columns.duration import Duration
 from fedbary.columns.encoded import Encoded, Image, Text, Vector
 from fedbary.columns.number import Boolean, Number
 
 # From what any cell can be read as to what hardly any can. A column is guessed from the end: the first kind that takes
 # it is its kind. And where as many parties say one kind as another, the earlier one wins.
 KINDS: tuple[type[Column], ...] = (
-    Dropped, Identifier, Category, Text, Image, Vector, Ordered, Date, Number, Boolean,
+    Dropped, Identifier, Category, Duration, Text, Image, Vector, Ordered, Date, Number, Boolean,
 )  # fmt: skip
 BY_NAME = {kind.kind: kind for kind in KINDS}
 
@@ -24,6 +25,7 @@ __all__ = [
     "Column",
     "Date",
     "Dropped",
+    "Duration",
     "Encoded",
     "Identifier",
     "Image",

@@ -46,6 +46,7 @@ class Dropped(Column):
 
     kind: ClassVar[str] = "dropped"
     plural: ClassVar[str] = "a column to leave out"
+    option: ClassVar[str] = ""
     left_out: ClassVar[bool] = True
 
 
@@ -55,6 +56,7 @@ class Identifier(Column):
 
     kind: ClassVar[str] = "identifier"
     plural: ClassVar[str] = "an identifier to leave out"
+    option: ClassVar[str] = ""
     left_out: ClassVar[bool] = True
     as_written: ClassVar[bool] = True
 

@@ -63,7 +63,7 @@ class Column:
     words, plural : str
         What a cell is called, and many of them.
     option : str
-        The field of `ReadOptions` that names such columns; empty where none does.
+        The field of `ReadOptions` that names such columns: ``kinds``, or one of its own; empty where none does.
     schema_kinds : tuple of str
         What the columns that it makes may be called in a schema, the usual one first.
     marks : frozenset of str
@@ -81,7 +81,7 @@ class Column:
     kind: ClassVar[str]
     words: ClassVar[str] = ""
     plural: ClassVar[str] = ""
-    option: ClassVar[str] = ""
+    option: ClassVar[str] = "kinds"
     schema_kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     marks: ClassVar[frozenset[str]] = frozenset()
     left_out: ClassVar[bool] = False
@@ -141,7 +141,7 @@ class Column:
 
     def option_value(self, name: str) -> str:
         """What to type behind the option, for a column of that name."""
-        return name
+        return f"{name}={self.kind}" if self.option == "kinds" else name
 
     def shared(self) -> Self:
         """Without how one owner writes its cells."""

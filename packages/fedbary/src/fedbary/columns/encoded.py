@@ -28,6 +28,7 @@ class Vector(Column):
     kind: ClassVar[str] = "vector"
     words: ClassVar[str] = "a vector"
     plural: ClassVar[str] = "vectors"
+    option: ClassVar[str] = ""
     schema_kinds: ClassVar[tuple[str, ...]] = ("block",)
     of_objects: ClassVar[bool] = True
 
@@ -73,6 +74,7 @@ class Encoded(Column):
     digest: str = ""
 
     cell_kind: ClassVar[Literal["image", "text"]]
+    option: ClassVar[str] = ""
     schema_kinds: ClassVar[tuple[str, ...]] = ("block",)
 
     @property

@@ -34,6 +34,8 @@ class ReadOptions:
         Columns that hold numbers, also where they look like identifiers.
     ordered : tuple of str
         Ordered categories with their levels, lowest first, such as size=S<M<L.
+    kinds : tuple of str
+        Columns with their kinds, where no other option is for it, such as stay=duration.
     sep : str, optional
         What separates the cells of a CSV file. Default: guessed from its header.
     encoding : str, optional
@@ -66,6 +68,7 @@ class ReadOptions:
     categories: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     ordered: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     sep: str | None = None
     encoding: str | None = None
     decimal: str | None = None
@@ -131,7 +134,7 @@ class ReadOptions:
 
 
 _APART = (("columns", "drop"), ("dates", "categories"), ("dates", "numeric"), ("categories", "numeric"))
-_LISTS = ("columns", "drop", "dates", "categories", "numeric", "ordered")
+_LISTS = ("columns", "drop", "dates", "categories", "numeric", "ordered", "kinds")
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:

@@ -13,14 +13,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fedbary.checks import did_you_mean
-from fedbary.columns import KINDS, Clues, Column, Dropped, Encoded, Identifier, Number, Text, guess
+from fedbary.columns import BY_NAME, KINDS, Clues, Column, Dropped, Encoded, Identifier, Number, Text, guess
 from fedbary.columns.arrays import Array
 from fedbary.columns.category import ALL_DIFFERENT, ROW_NUMBERS
 from fedbary.columns.cells import MARKS, ColumnCells, TextCells
 from fedbary.columns.column import UNREAD
 from fedbary.data.options import Encoder, ReadOptions
 from fedbary.data.reading import Reading
-from fedbary.errors import DataError
+from fedbary.errors import DataError, wrong_parameter
 from fedbary.notes import Note
 from fedbary.wording import on_one_line
 
@@ -116,8 +116,13 @@ def _told(options: ReadOptions, names: Sequence[str]) -> Iterator[tuple[str, str
     """Option, column, and what is said of it."""
     kinds = {kind.option: kind for kind in reversed(KINDS) if kind.option}  # of two with one option the easier one
     for option, kind in kinds.items():
-        for said in getattr(options, option):
+        for said in getattr(options, option) if option != "kinds" else ():
             yield option, *kind.told(said, names)
+    for said in options.kinds:
+        name, _, word = said.rpartition("=")
+        if word not in BY_NAME or BY_NAME[word].option != "kinds":
+            raise wrong_parameter("kinds", "ReadOptions", "columns with their kinds, such as stay=duration", said)
+        yield "kinds", name.strip(), BY_NAME[word]()
 
 
 def _known(option: str, wanted: str, names: Sequence[str]) -> str:
