@@ -85,7 +85,8 @@ def add_noise(table: Table, share: float, *, sigma: float = 1.0, seed: Seed = 0)
         raise SettingsError("data.nothing-numeric", columns=tuple(table.column_names))
     rng = np.random.default_rng(seed)
     chosen = _choose(len(table), share, rng)
-    mask = _mask(len(table), chosen if sigma > 0 else [])
+    mask = np.zeros(len(table), dtype=bool)
+    mask[chosen] = sigma > 0
     columns = dict(table.columns)
     for name, column in table.columns.items():
         if kind_of(column) in ("number", "block") and mask.any():
@@ -155,12 +156,6 @@ def _choose(rows: int, share: float, rng: np.random.Generator) -> npt.NDArray[np
     if not 0 <= share <= 1:
         raise wrong_parameter("share", "corruptions", "a share of the rows from 0 to 1", share)
     return np.sort(rng.choice(rows, size=round(share * rows), replace=False))
-
-
-def _mask(rows: int, chosen: npt.ArrayLike) -> Mask:
-    mask = np.zeros(rows, dtype=bool)
-    mask[np.asarray(chosen, dtype=np.intp)] = True
-    return mask
 
 
 def _known_classes(table: Table, classes: Iterable[Any] | None) -> Array:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,37 +49,45 @@ class Dataset:
 
 @dataclass(frozen=True)
 class _Entry:
-    description: str
-    rows: int
-    features: int
-    classes: int
-    loader: Literal["load_digits", "load_breast_cancer", "load_diabetes"]
-
-
-_ENTRIES = {
-    "digits": _Entry("Handwritten digits of 8 × 8 pixels", 1797, 64, 10, "load_digits"),
-    "breast-cancer": _Entry("Breast tumours, 30 measurements", 569, 30, 2, "load_breast_cancer"),
-    "diabetes": _Entry("Progress of diabetes after a year (regression)", 442, 10, 0, "load_diabetes"),
-}
-
-
-@dataclass(frozen=True)
-class _Own:
-    """A data set of somebody else: how it is loaded, and what it is."""
+    """How a data set is loaded, and what it is; of those of this package also how large."""
 
     load: Callable[[], Any]
     description: str
+    rows: int = 0
+    features: int = 0
+    classes: int = 0
 
 
-def _own(name: str, brought: Any) -> _Own:
-    if isinstance(brought, _Own):
+def _bundled(loader: str, description: str, rows: int, features: int, classes: int) -> _Entry:
+    """A data set that comes with scikit-learn."""
+
+    def load() -> tuple[Table, tuple[str, ...]]:
+        import sklearn.datasets
+
+        bunch = getattr(sklearn.datasets, loader)()
+        columns = None if loader == "load_digits" else [str(feature) for feature in bunch.feature_names]
+        table = Table.from_arrays(bunch.data, bunch.target, columns=columns)
+        return table, tuple(str(c) for c in bunch.target_names) if classes else ()
+
+    return _Entry(load, description, rows, features, classes)
+
+
+_BUNDLED = {
+    "digits": _bundled("load_digits", "Handwritten digits of 8 × 8 pixels", 1797, 64, 10),
+    "breast-cancer": _bundled("load_breast_cancer", "Breast tumours, 30 measurements", 569, 30, 2),
+    "diabetes": _bundled("load_diabetes", "Progress of diabetes after a year (regression)", 442, 10, 0),
+}
+
+
+def _own(name: str, brought: Any) -> _Entry:
+    if isinstance(brought, _Entry):
         return brought
     if not callable(brought):
         raise SettingsError("data.dataset-not-loaded", name=name, why=f"{type(brought).__name__} is no function")
-    return _Own(brought, first_line(brought, "a data set of your own"))
+    return _Entry(brought, first_line(brought, "a data set of your own"))
 
 
-DATASETS: Registry[_Entry | _Own] = Registry("fedbary.datasets", _ENTRIES, _own)
+DATASETS: Registry[_Entry] = Registry("fedbary.datasets", _BUNDLED, _own)
 
 
 def register(name: str, load: Callable[[], Any], *, description: str = "") -> None:
@@ -107,7 +115,7 @@ def register(name: str, load: Callable[[], Any], *, description: str = "") -> No
     >>> DATASETS.forget("line")
     """
     own = _own(name, load)
-    DATASETS.register(name, _Own(own.load, description or own.description))
+    DATASETS.register(name, replace(own, description=description or own.description))
 
 
 def names() -> list[str]:
@@ -142,9 +150,20 @@ def load(name: str = "digits") -> Dataset:
         guess = did_you_mean(name, names())
         raise SettingsError("data.no-dataset", name=name, guess=guess, known=", ".join(names()))
     entry = DATASETS[name]
-    if isinstance(entry, _Own):
-        return _loaded(name, entry)
-    return _from_sklearn(name, entry)
+    if name in _BUNDLED:
+        table, class_names = entry.load()
+        parts = _divided(table.replace(origin=name), classes=bool(class_names))
+        return Dataset(name, *parts, entry.description, class_names)
+    try:
+        found = entry.load()
+        return found if isinstance(found, Dataset) else _as_dataset(name, entry.description, found)
+    except FedbaryError as error:
+        if error.code == "data.dataset-not-loaded":  # which names it
+            raise
+        raise error.at(f"the data set {name!r}") from error
+    except Exception as error:  # a stranger's code, which may fail in any way
+        why = f"{type(error).__name__}: {error}"
+        raise SettingsError("data.dataset-not-loaded", name=name, why=why) from error
 
 
 def describe() -> pd.DataFrame:
@@ -167,19 +186,9 @@ def describe() -> pd.DataFrame:
             "available": True,
             "where": "scikit-learn",
         }
-        for name, entry in _ENTRIES.items()
+        for name, entry in _BUNDLED.items()
     ]
     return pd.DataFrame(rows)
-
-
-def _from_sklearn(name: str, entry: _Entry) -> Dataset:
-    import sklearn.datasets
-
-    bunch = getattr(sklearn.datasets, entry.loader)()
-    columns = None if name == "digits" else [str(feature) for feature in bunch.feature_names]
-    table = Table.from_arrays(bunch.data, bunch.target, columns=columns, origin=name)
-    class_names = tuple(str(c) for c in bunch.target_names) if entry.classes else ()
-    return Dataset(name, *_divided(table, classes=bool(entry.classes)), entry.description, class_names)
 
 
 def _divided(table: Table, *, classes: bool) -> tuple[Table, Table]:
@@ -192,27 +201,12 @@ def _divided(table: Table, *, classes: bool) -> tuple[Table, Table]:
     return table.take(train), table.take(test)
 
 
-def _loaded(name: str, own: _Own) -> Dataset:
-    """What somebody's function gives, as a data set."""
-    try:
-        found = own.load()
-        return found if isinstance(found, Dataset) else _as_dataset(name, own.description, found)
-    except FedbaryError as error:
-        if error.code == "data.dataset-not-loaded":  # which names it
-            raise
-        raise error.at(f"the data set {name!r}") from error
-    except Exception as error:  # a stranger's code, which may fail in any way
-        why = f"{type(error).__name__}: {error}"
-        raise SettingsError("data.dataset-not-loaded", name=name, why=why) from error
-
-
 def _as_dataset(name: str, description: str, found: Any) -> Dataset:
     if isinstance(found, tuple) and len(found) == 4:
         train = Table.from_arrays(found[0], found[1], origin=name)
-        table = concat([train, Table.from_arrays(found[2], found[3], origin=name)])
-        rows = np.arange(len(table))
-        table, class_names = _numbered(table)
-        return Dataset(name, table.take(rows[: len(train)]), table.take(rows[len(train) :]), description, class_names)
+        table, class_names = _numbered(concat([train, Table.from_arrays(found[2], found[3], origin=name)]))
+        first, rest = np.split(np.arange(len(table)), [len(train)])
+        return Dataset(name, table.take(first), table.take(rest), description, class_names)
     if isinstance(found, tuple) and len(found) == 2:
         found = Table.from_arrays(*found, origin=name)
     if not isinstance(found, Table):

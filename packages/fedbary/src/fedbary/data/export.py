@@ -60,16 +60,7 @@ def write(data: Table | pd.DataFrame, path: AnyPath, *, mode: int = 0o666) -> Pa
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Quote every text cell and header that a spreadsheet would run.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> without_formulas(pd.DataFrame({"=A1": ["@x", "fine"], "n": [-1, 2]}))
-       '=A1  n
-    0  '@x -1
-    1  fine  2
-    """
+    """Quote every text cell and header that a spreadsheet would run."""
     import pandas as pd
 
     safe = frame.copy(deep=False)

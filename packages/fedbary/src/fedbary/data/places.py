@@ -19,13 +19,7 @@ _SECRETS = ("pass", "pwd", "secret", "token", "key")
 
 
 def is_url(place: AnyPath) -> bool:
-    """Whether a table lies in a database.
-
-    Examples
-    --------
-    >>> is_url("postgresql://ward@host/hospital"), is_url("data/ward.csv")
-    (True, False)
-    """
+    """Whether a table lies in a database."""
     scheme, found, _ = place.partition("://") if isinstance(place, str) else ("", "", "")
     return bool(found) and len(scheme) > 1 and scheme[0].isalpha() and set(scheme) <= _OF_A_SCHEME
 
@@ -43,13 +37,7 @@ def shown(place: AnyPath) -> str:
 
 
 def resolved(place: AnyPath) -> str:
-    """The place as it can be found again from anywhere, and may be written down.
-
-    Examples
-    --------
-    >>> resolved("sqlite:///ward.db") == f"sqlite:///{Path('ward.db').resolve()}"
-    True
-    """
+    """The place as it can be found again from anywhere, and may be written down."""
     if not is_url(place):
         return str(Path(place).resolve())
     text = shown(place)
@@ -58,13 +46,7 @@ def resolved(place: AnyPath) -> str:
 
 
 def file_of(place: AnyPath) -> Path | None:
-    """The file or folder behind a place; None for a database on a server.
-
-    Examples
-    --------
-    >>> file_of("sqlite+pysqlite:///ward.db?mode=ro"), file_of("postgresql://host/hospital"), file_of("mine.csv")
-    (PosixPath('ward.db'), None, PosixPath('mine.csv'))
-    """
+    """The file or folder behind a place; None for a database on a server."""
     if not is_url(place):
         return Path(place)
     scheme, _, path = str(place).partition(":///")
@@ -92,23 +74,11 @@ def identity(place: AnyPath) -> str:
 
 
 def place_name(place: AnyPath) -> str:
-    """What a client is called whose rows lie there.
-
-    Examples
-    --------
-    >>> place_name("postgresql://ward@host/hospital"), place_name("data/north.csv.gz"), place_name("sites/oslo/")
-    ('hospital', 'north', 'oslo')
-    """
+    """What a client is called whose rows lie there."""
     path = Path(shown(place).partition("?")[0])
     return path.stem if is_url(place) else path.name.removesuffix(".gz").removesuffix(".zip").rsplit(".", 1)[0]
 
 
 def file_name(place: AnyPath) -> str:
-    """The last part of a place, for messages.
-
-    Examples
-    --------
-    >>> file_name("data/north.csv.gz"), file_name("sqlite:///ward.db")
-    ('north.csv.gz', 'ward.db')
-    """
+    """The last part of a place, for messages."""
     return Path(shown(place).partition("?")[0] if is_url(place) else place).name

@@ -17,26 +17,12 @@ _NONZEROS = 8  # of each row of the projection
 
 
 def is_sparse(X: object) -> bool:
-    """Whether it is a sparse matrix or array of SciPy.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> is_sparse(scipy.sparse.eye(3)), is_sparse([[1.0]])
-    (True, False)
-    """
+    """Whether it is a sparse matrix or array of SciPy."""
     return type(X).__module__.startswith("scipy.sparse")
 
 
 def dense(X: Any) -> tuple[Array, tuple[Note, ...]]:
-    """A sparse matrix as an array; one of more than 4096 columns as its projection to 1024, with a note.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> dense(scipy.sparse.eye(3))[0].shape, dense(scipy.sparse.eye(5000).tocsr())[0].shape
-    ((3, 3), (5000, 1024))
-    """
+    """A sparse matrix as an array; one of more than 4096 columns as its projection to 1024, with a note."""
     if X.ndim != 2 or X.shape[1] <= WIDEST or X.dtype.kind not in "biuf":
         return X.toarray(), ()
     rows = X.tocsr().astype(block_dtype(X.dtype))
