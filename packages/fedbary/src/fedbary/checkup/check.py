@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -31,7 +32,6 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, FedbaryError
 from fedbary.notes import Fact, Note
 from fedbary.protocols.sketch import Sketch
-from fedbary.space.columns import ColumnSpec
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.fit import fit_schema
@@ -112,10 +112,12 @@ def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *,
     unread = {str(note.facts["column"]): note for note in table.notes if note.code == UNREAD}
     needed = [note.facts["why"] for name, note in unread.items() if name in wanted]
     refusals = (*refusals, *(note for note in needed if isinstance(note, Note)))
-    fit = refused_by_anybody(coded, whole=not unread)
-    if schema is not None:
-        fit = fit_to_schema(coded, schema, unread=wanted & unread.keys())
-    findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *fit.refusals)]
+    told: tuple[Note, ...] = ()
+    if schema is None:
+        misfits = _refused_by_anybody(coded, whole=not unread)
+    else:
+        misfits, told = _fit(coded, schema, wanted & unread.keys())
+    findings = [Finding(note, Severity.REFUSED) for note in (*refusals, *misfits)]
     left_out = [note for note in table.notes if note.code in _DOUBTFUL and note.facts.get("why") not in refusals]
     findings += [Finding(note, Severity.DOUBTFUL) for note in left_out]
     for look in LOOKS:
@@ -129,7 +131,7 @@ def examined(table: Table, refusals: tuple[Note, ...], schema: Schema | None, *,
         findings=tuple(sorted(findings, key=lambda finding: list(Severity).index(finding.severity))),
         read=tuple(note for note in table.notes if note.code not in _DOUBTFUL),
         schema=None if schema is None else schema.fingerprint,
-        told=fit.told,
+        told=told,
     )
 
 
@@ -179,116 +181,93 @@ def _said(options: ReadOptions | None, reading: Reading | None) -> frozenset[str
 # What a federation would refuse, with the schema that it agreed on or without one.
 
 
-@dataclass(frozen=True)
-class Fit:
-    """How a table fits: what would be refused, and what a coordinator would be told otherwise."""
+@contextmanager
+def _noting(refusals: list[Note]) -> Iterator[None]:
+    """What is refused in here is noted, and the next is looked at."""
+    try:
+        yield
+    except FedbaryError as error:
+        refusals.append(error.note)
 
-    refusals: tuple[Note, ...]
-    told: tuple[Note, ...] = ()
 
-
-def refused_by_anybody(coded: CodedTable, *, whole: bool = True) -> Fit:
+def _refused_by_anybody(coded: CodedTable, *, whole: bool) -> list[Note]:
     """What the default settings refuse whatever the others have: too few rows, or a doubtful label.
 
     Rows are different only if the table is ``whole``: without a column that could not be read they may not be.
     """
-    table = coded.table
+    table, refusals = coded.table, list[Note]()
+    where: dict[str, Fact] = {"where": table.origin}
     if len(table) < MIN_GROUP:
-        return Fit((Note("schema.too-few-rows", {"where": table.origin, "rows": len(table), "least": MIN_GROUP}),))
-    refusals: list[Note] = []
-    try:
+        return [Note("schema.too-few-rows", where | {"rows": len(table), "least": MIN_GROUP})]
+    with _noting(refusals):
         check_table(table, Space())
-    except FedbaryError as error:
-        refusals.append(error.note)
     if table.has_classes and max(map(len, class_names(coded.labels.values))) > LONGEST_CLASS:
-        facts: dict[str, Fact] = {"where": table.origin, "label": table.label_name, "longest": LONGEST_CLASS}
+        facts = where | {"label": table.label_name, "longest": LONGEST_CLASS}
         refusals.append(Note("schema.label-looks-like-text", facts))
-    if whole and not refusals and _different_rows_of_a_class(coded) < MIN_GROUP:
-        what = "different rows of one class" if table.has_classes else "different rows"
-        refusals.append(Note("schema.too-few-in-a-group", {"where": table.origin, "least": MIN_GROUP, "what": what}))
-    return Fit(tuple(refusals))
-
-
-def _different_rows_of_a_class(coded: CodedTable) -> int:
-    """How many different rows the class has that has most."""
     first = np.unique(coded.hashes.sum(axis=0), return_index=True)[1]
-    if not coded.table.has_classes:
-        return len(first)
-    return int(np.bincount(coded.labels.codes[first]).max())
+    different = np.bincount(coded.labels.codes[first]).max() if table.has_classes else len(first)
+    if whole and not refusals and different < MIN_GROUP:
+        what = "different rows of one class" if table.has_classes else "different rows"
+        refusals.append(Note("schema.too-few-in-a-group", where | {"least": MIN_GROUP, "what": what}))
+    return refusals
 
 
-def fit_to_schema(coded: CodedTable, schema: Schema, *, unread: Collection[str] = ()) -> Fit:
+def _fit(coded: CodedTable, schema: Schema, unread: Collection[str]) -> tuple[list[Note], tuple[Note, ...]]:
     """What a federation with this schema and default settings would refuse, and what it would be told.
 
     Columns that were ``unread`` are refused already, and nothing is told of a table without them.
     """
     table = coded.table
-    made = {one for name in unread for one in schema.reading.get(name, Number()).made(name)}
-    refusals = _misfits(coded, schema, made)
+    refusals = _misfits(coded, schema, {one for n in unread for one in schema.reading.get(n, Number()).made(n)})
     if refusals or unread:
-        return Fit(tuple(refusals))
+        return refusals, ()
     cloud = _cloud(coded, schema)
-    try:
+    with _noting(refusals):
         require_known_labels(table, schema, cloud, min_group=min(MIN_GROUP, cloud.distinct))
-    except FedbaryError as error:
-        refusals.append(error.note)
     if cloud.distinct < MIN_GROUP:
         refusals.append(Note("checkup.few-different-rows", {"count": cloud.distinct, "least": MIN_GROUP}))
     cells = count_cells(table, schema)
-    told = (
+    return refusals, (
         Note("checkup.tells-rows", {"count": cloud.rows}),
         Note("checkup.tells-missing", {"share": cells.share(schema)}),
         *fit_notes(table, schema, cloud, cells=cells, min_group=MIN_GROUP),
     )
-    return Fit(tuple(refusals), told)
 
 
 def _cloud(coded: CodedTable, schema: Schema) -> Points:
     """Which rows are the same point in the schema's space; where it lies is of no interest here."""
-    known = [
-        _known_levels(coded.columns[spec.name], spec.categories)
-        if spec.kind == "categorical"
-        else coded.columns[spec.name]
-        for spec in schema.columns
-        if spec.name in coded.columns
-    ]
-    rows = row_hashes([*known, coded.labels])
+    columns = []
+    for spec in schema.columns:
+        if (column := coded.columns.get(spec.name)) is not None:
+            if spec.kind == "categorical":  # all levels that the schema does not know are one
+                places = {name: place for place, name in enumerate(spec.categories)}
+                codes = [places.get(str(text), len(places)) for text in category_names(column.values)]
+                column = Coded(np.array([*codes, -1])[column.codes], np.arange(len(places) + 1))
+            columns.append(column)
+    rows = row_hashes([*columns, coded.labels])
     _, point_of_row, counts = np.unique(rows, return_inverse=True, return_counts=True)
     return Points(np.zeros((len(counts), 0)), counts / len(rows), point_of_row, 0)
 
 
-def _known_levels(column: Coded, categories: tuple[str, ...]) -> Coded:
-    """A column in which all levels that the schema does not know are one."""
-    places = {name: place for place, name in enumerate(categories)}
-    codes = np.array([places.get(str(text), len(places)) for text in category_names(column.values)] + [-1])
-    return Coded(codes[column.codes], np.arange(len(places) + 1))
-
-
 def _misfits(coded: CodedTable, schema: Schema, unread: Collection[str]) -> list[Note]:
     """Everything in which a table does not fit: an embedding stops at the first."""
-    table = coded.table
+    table, refusals = coded.table, list[Note]()
     rest = tuple(column for column in schema.columns if column.name not in unread)
     reading = Reading({name: how for name, how in schema.reading.items() if name not in unread})
     schema = replace(schema, columns=rest, reading=reading, projection=None, whitening=None)
     present = [column for column in schema.columns if column.name in table.columns]
-
-    def fits_in(column: ColumnSpec) -> None:
-        require_columns(table, replace(schema, columns=(column,)))
-        if column.kind == "categorical" and schema.missing != "refuse":  # then one row of each level says it all
-            rows = np.unique(coded.columns[column.name].codes, return_index=True)[1]
-            few = Table({column.name: table.columns[column.name][rows]}, np.zeros(len(rows)), origin=table.origin)
-            column.require(few, schema.missing)
-        else:
-            column.require(table, schema.missing)
-
-    looks: list[Callable[[], object]] = [partial(schema.label.require, table.labels, where=table.origin)]
+    with _noting(refusals):
+        schema.label.require(table.labels, where=table.origin)
     if len(present) < len(schema.columns):
-        looks.append(partial(require_columns, table, schema))
-    looks += [partial(fits_in, column) for column in present]
-    refusals = []
-    for look in looks:
-        try:
-            look()
-        except FedbaryError as error:
-            refusals.append(error.note)
+        with _noting(refusals):
+            require_columns(table, schema)
+    for column in present:
+        with _noting(refusals):
+            require_columns(table, replace(schema, columns=(column,)))
+            rows = table
+            if column.kind == "categorical" and schema.missing != "refuse":  # then one row of each level says it all
+                first = np.unique(coded.columns[column.name].codes, return_index=True)[1]
+                cells = {column.name: table.columns[column.name][first]}
+                rows = Table(cells, np.zeros(len(first)), origin=table.origin)
+            column.require(rows, schema.missing)
     return refusals

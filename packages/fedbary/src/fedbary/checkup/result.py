@@ -33,22 +33,10 @@ _GROUPS = (
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """One column of the file.
+    """One column of the file: how it is read (``number``, ``category``, …), and whether nobody said so.
 
-    Parameters
-    ----------
-    name, kind : str
-        Its name, and how it is read: ``number``, ``category``, ``date``, … ``identifier`` and ``dropped`` are left out.
-    guessed : bool
-        Whether nobody said so: neither a schema, nor a reference, nor an option.
-    missing : int, optional
-        Cells without a value; not known of columns that are left out.
-    levels : int, optional
-        Different values.
-    low, middle, high : float or str, optional
-        The range of numbers and dates, and their median.
-    frequent : tuple of str
-        The most frequent levels of a category.
+    Missing cells, different values (``levels``), the range of numbers and dates with their median and the most frequent
+    levels of a category are not known of columns that are left out.
     """
 
     name: str
@@ -95,12 +83,22 @@ class LabelFacts:
 
 def described_columns(coded: CodedTable, said: Collection[str]) -> tuple[ColumnFacts, ...]:
     """The columns of the file that a table was read from; the kinds of those in ``said`` were not guessed."""
-    return tuple(
-        _described(name, coded.kind(name), coded.columns[name], guessed=name not in said)
-        if name in coded.columns
-        else ColumnFacts(name, coded.kind(name), guessed=name not in said)
-        for name in coded.table.reading or coded.columns
-    )
+    names = coded.table.reading or coded.columns
+    return tuple(_described(name, coded.kind(name), coded.columns.get(name), name not in said) for name in names)
+
+
+def _described(name: str, kind: str, column: Coded | None, guessed: bool) -> ColumnFacts:
+    if column is None:
+        return ColumnFacts(name, kind, guessed)
+    facts = ColumnFacts(name, kind, guessed, column.missing, len(column.values))
+    if column.is_number:
+        ends = float(column.values.min()), float(np.median(column.present())), float(column.values.max())
+        low, middle, high = map(day, ends) if kind == "date" else ends
+        return replace(facts, low=low, middle=middle, high=high)
+    if column.values.ndim == 1 and column.values.dtype.kind == "O":
+        places = np.argsort(-column.counts, kind="stable")[:_MOST_LEVELS]
+        return replace(facts, frequent=tuple(str(column.values[place]) for place in places))
+    return facts
 
 
 def described_label(coded: CodedTable) -> LabelFacts:
@@ -113,18 +111,6 @@ def described_label(coded: CodedTable) -> LabelFacts:
         )
     names, counts = class_names(coded.labels.values).tolist(), coded.labels.counts.tolist()
     return LabelFacts(table.label_name, tuple(sorted(zip(names, counts, strict=True), key=lambda one: (-one[1], one))))
-
-
-def _described(name: str, kind: str, column: Coded, *, guessed: bool) -> ColumnFacts:
-    facts = ColumnFacts(name, kind, guessed, column.missing, len(column.values))
-    if column.is_number:
-        ends = float(column.values.min()), float(np.median(column.present())), float(column.values.max())
-        low, middle, high = map(day, ends) if kind == "date" else ends
-        return replace(facts, low=low, middle=middle, high=high)
-    if column.values.ndim == 1 and column.values.dtype.kind == "O":
-        places = np.argsort(-column.counts, kind="stable")[:_MOST_LEVELS]
-        return replace(facts, frequent=tuple(str(column.values[place]) for place in places))
-    return facts
 
 
 @dataclass(frozen=True)
@@ -173,7 +159,10 @@ class Checkup:
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
     def __repr__(self) -> str:
-        return "\n".join([headline(self), *(f"- {finding.severity}: {finding}" for finding in self.findings)])
+        name = f"{self.origin}: " if self.origin else ""
+        used = counted(sum(column.used for column in self.columns), "feature column")
+        headline = f"{name}{counted(self.rows, 'row')}, {used}. {counted_findings(self)}"
+        return "\n".join([headline, *(f"- {finding.severity}: {finding}" for finding in self.findings)])
 
     def fix(self, path: str | Path) -> tuple[Correction, ...]:
         """Write a copy in which what is certain is corrected, and say what: nothing else changes.
@@ -208,13 +197,6 @@ class Checkup:
         if self.schema is None:
             return content
         return content | {"schema": self.schema, "would_send": [note.text(dialect) for note in self.told]}
-
-
-def headline(checkup: Checkup) -> str:
-    """The table and the result in one line."""
-    name = f"{checkup.origin}: " if checkup.origin else ""
-    size = f"{counted(checkup.rows, 'row')}, {counted(sum(c.used for c in checkup.columns), 'feature column')}"
-    return f"{name}{size}. {counted_findings(checkup)}"
 
 
 def counted_findings(checkup: Checkup) -> str:
@@ -258,7 +240,7 @@ def checkup_html(checkup: Checkup) -> str:
     """The checkup as a page that needs nothing else."""
     from fedbary.views.html_file import render
 
-    today = date.today()
+    today, rows = date.today(), checkup.rows
     by_column = Counter(finding.column for finding in checkup.findings)
     content = {
         "name": checkup.origin or "a table",
@@ -274,7 +256,7 @@ def checkup_html(checkup: Checkup) -> str:
             {
                 "name": column.name,
                 "kind": kind_in_words(checkup, column),
-                "missing": _missing(column.missing, checkup.rows),
+                "missing": f"{lacks:,} ({percent(lacks / rows)})" if (lacks := column.missing) else dash(lacks),
                 "missing_exact": "" if column.missing is None else column.missing,
                 "says": values_in_words(column),
                 "findings": by_column[column.name],
@@ -301,10 +283,6 @@ def _tiles(checkup: Checkup) -> list[tuple[str, str, str]]:
         ("feature columns", f"{len(used):,}", f"{left_out:,} left out" if left_out else ""),
         ("cells missing", headline_percent(missing / max(cells, 1)), f"{missing:,} of {cells:,}" if missing else ""),
     ]
-
-
-def _missing(missing: int | None, rows: int) -> str:
-    return dash(missing) if not missing else f"{missing:,} ({percent(missing / rows)})"
 
 
 def _label(checkup: Checkup) -> dict[str, Any]:
