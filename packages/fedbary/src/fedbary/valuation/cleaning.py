@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ def clean(
         raise DataError("valuation.values-of-other-rows")
     acts = acts_on(rows, how, suspects=suspects)
     labels = table.labels.astype(object)
-    labels[acts.relabelled] = [_like(table.labels, str(text)) for text in rows["suggested_label"][acts.relabelled]]
+    labels[acts.relabelled] = _suggested(rows[acts.relabelled], table.labels)
     mended = table.replace(labels=np.array(labels.tolist()) if table.labels.dtype.kind != "O" else labels)
     return mended.take(acts.kept)
 
@@ -70,10 +69,40 @@ def clean_cells(
     cleaned = cells.copy(deep=False)
     if acts.relabelled.any():
         labels = cells[label].astype(object)
-        own = np.array(cells[label].tolist())
-        labels[acts.relabelled] = [_like(own, str(text)) for text in rows["suggested_label"][acts.relabelled]]
+        labels[acts.relabelled] = _suggested(rows[acts.relabelled], np.array(cells[label].tolist()))
         cleaned[label] = labels.infer_objects()
     return cleaned[acts.kept]
+
+
+class Acts(NamedTuple):
+    """What is done with each row: whether it is kept, and whether it gets the suggested label."""
+
+    kept: NDArray[np.bool_]
+    relabelled: NDArray[np.bool_]
+
+
+def acts_on(rows: pd.DataFrame, how: Literal["drop", "relabel"], *, suspects: bool = False) -> Acts:
+    """What `clean` does with each row, by its value."""
+    if how not in ("drop", "relabel"):
+        raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
+    # Without a reference there may be suspects although nothing is flagged.
+    if suspects and rows["suspect"].isna().any():
+        raise SettingsError("valuation.no-suspects")
+    if not suspects and rows["flag"].isna().any():
+        raise SettingsError("valuation.not-flagged")
+    bad: NDArray[np.bool_] = rows["flag"].fillna(False).to_numpy(dtype=bool)
+    if suspects:
+        bad = bad | rows["suspect"].to_numpy(dtype=bool)
+    if how == "drop":
+        return Acts(~bad, np.zeros_like(bad))
+    by_label = bad & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
+    return Acts(~bad | by_label, by_label)
+
+
+def _suggested(rows: pd.DataFrame, labels: NDArray[np.generic]) -> list[Any]:
+    """The suggested labels, which are text, in the type that the column has."""
+    kind, texts = labels.dtype, [str(text) for text in rows["suggested_label"]]
+    return texts if kind.kind in "OUT" else [bool(int(text)) if kind.kind == "b" else kind.type(text) for text in texts]
 
 
 def moved(table: Table, facts: RowFacts) -> Table:
@@ -112,41 +141,6 @@ def _moved_columns(table: Table, facts: RowFacts) -> dict[str, NDArray[np.float6
     return columns
 
 
-@dataclass(frozen=True)
-class Acts:
-    """What is done with each row: whether it is kept, and whether it gets the suggested label."""
-
-    kept: NDArray[np.bool_]
-    relabelled: NDArray[np.bool_]
-
-
-def acts_on(rows: pd.DataFrame, how: Literal["drop", "relabel"], *, suspects: bool = False) -> Acts:
-    """What `clean` does with each row, by its value."""
-    if how not in ("drop", "relabel"):
-        raise wrong_parameter("how", "clean", "'drop' or 'relabel'", how)
-    bad = _bad(rows, suspects=suspects)
-    if how == "drop":
-        return Acts(~bad, np.zeros_like(bad))
-    by_label = bad & (rows["reason"] == "label").fillna(False).to_numpy(dtype=bool)
-    return Acts(~bad | by_label, by_label)
-
-
-def _bad(rows: pd.DataFrame, *, suspects: bool) -> NDArray[np.bool_]:
-    """Which rows to act on. Without a reference there may be suspects although nothing is flagged."""
-    if suspects and rows["suspect"].isna().any():
-        raise SettingsError("valuation.no-suspects")
-    if not suspects and rows["flag"].isna().any():
-        raise SettingsError("valuation.not-flagged")
-    bad: NDArray[np.bool_] = rows["flag"].fillna(False).to_numpy(dtype=bool)
-    return bad | rows["suspect"].to_numpy(dtype=bool) if suspects else bad
-
-
-def _like(labels: NDArray[np.generic], text: str) -> Any:
-    """A suggested label, which is text, in the type that the column has."""
-    kind = labels.dtype
-    return text if kind.kind in "OUT" else bool(int(text)) if kind.kind == "b" else kind.type(text)
-
-
 def suggestions(rows: pd.DataFrame) -> pd.Series:
     """The suggested labels to show: those of rows whose label is doubted.
 
@@ -156,14 +150,6 @@ def suggestions(rows: pd.DataFrame) -> pd.Series:
 
 
 def suspicions(rows: pd.DataFrame) -> pd.Series:
-    """What is suspicious about each row, in words: its label or its features, and the columns that caused that.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"reason": ["label", "features", None], "columns": [None, "glucose, age", None]})
-    >>> suspicions(rows).tolist()
-    ['label', 'features: glucose, age', '–']
-    """
+    """What is suspicious about each row, in words: its label or its features, and the columns that caused that."""
     channel = rows["reason"].astype("string")
     return (channel + ": " + rows["columns"].astype("string")).fillna(channel).fillna("–")

@@ -263,14 +263,14 @@ class ClientScores:
 
     def to_markdown(self) -> str:
         """The clients, best first, as a Markdown table."""
-        from fedbary.views.tables import scores_markdown
+        from fedbary.views.tables import scores_page
 
-        return scores_markdown(self)
+        return scores_page(self).markdown().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from fedbary.views.tables import scores_html
+        from fedbary.views.tables import scores_page
 
-        return scores_html(self)
+        return scores_page(self, most=50).notebook()
 
     def save(self, path: str | Path) -> Path:
         """Write a JSON file; `load` reads it back to the same numbers."""

@@ -35,7 +35,6 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the client was valued."""
         return self.status is Status.OK
 
     @property
@@ -46,11 +45,9 @@ class Outcome:
         return said.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def has(self, code: str) -> bool:
-        """Whether there is a note with this code."""
         return any(note.code == code for note in self.notes)
 
     def with_note(self, note: Note) -> Outcome:
-        """The same outcome with one more note."""
         return Outcome(self.status, (*self.notes, note))
 
     def redacted(self) -> Outcome:
@@ -58,10 +55,8 @@ class Outcome:
         return Outcome(self.status, tuple(note.redacted() for note in self.notes))
 
     def to_json(self) -> dict[str, Any]:
-        """For a file."""
         return {"status": str(self.status), "notes": [note.to_json() for note in self.notes]}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Outcome:
-        """What `to_json` gave."""
         return cls(Status(content["status"]), tuple(Note.from_json(note) for note in content["notes"]))

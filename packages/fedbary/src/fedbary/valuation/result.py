@@ -273,14 +273,14 @@ class Valuation:
 
     def to_markdown(self) -> str:
         """The verdict and the clients, those with a problem first, as Markdown for an issue or a wiki."""
-        from fedbary.views.tables import valuation_markdown
+        from fedbary.views.tables import result_page
 
-        return valuation_markdown(self)
+        return result_page(self).markdown().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from fedbary.views.tables import valuation_html
+        from fedbary.views.tables import result_page
 
-        return valuation_html(self)
+        return result_page(self, most=50).notebook()
 
     def save(self, folder: str | Path) -> Path:
         """Write the result to a folder of JSON, CSV and Parquet files; `load` reads it back."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,14 +26,13 @@ from fedbary.valuation.rows import RowFacts, ScoredRows
 if TYPE_CHECKING:
     import pandas as pd
 
+Part = TypeVar("Part")
+
 VERSION = 3
 _INDEX = "valuation.json"
-_FILES = (
-    _INDEX, "clients.parquet", "clients.csv", "history.parquet", "history.csv", "schema.json", "target.npy",
-    "scores.json", "scores.csv",
-)  # fmt: skip
 # What `load` reads besides the index and the rows; CSV is for people, who may edit it.
 _READ = ("clients.parquet", "history.parquet", "schema.json", "target.npy", "scores.json")
+_FILES = (_INDEX, *_READ, "clients.csv", "history.csv", "scores.csv")
 # Rows of which CSV is written besides, and that are read into memory as a whole.
 MOST_IN_CSV = 100_000
 
@@ -43,15 +43,16 @@ def save(result: Valuation, folder: str | Path) -> Path:
     Of clients with at most 100,000 rows also ``rows/*.csv``.
     """
     home = Path(folder)
-    held = {name: apart_from(scored, home) for name, scored in (result.row_tables or {}).items()}
-    _clear(home)
+    rows = {name: _outside(scored, home) for name, scored in (result.row_tables or {}).items()}
+    check_output(home)
+    for file in _own_files(home):  # so that none of an earlier result's is taken for this one's
+        file.unlink(missing_ok=True)
     (home / "rows").mkdir(parents=True, exist_ok=True)
-    write(result.clients, home / "clients.parquet")
-    write(result.clients, home / "clients.csv")
-    write(result.history, home / "history.parquet")
-    write(result.history, home / "history.csv")
-    files = row_file_names([str(name) for name in held])
-    for name, scored in held.items():
+    for suffix in ("parquet", "csv"):
+        write(result.clients, home / f"clients.{suffix}")
+        write(result.history, home / f"history.{suffix}")
+    files = row_file_names([str(name) for name in rows])
+    for name, scored in rows.items():
         write_rows(scored, home / "rows" / files[name])
     if result.schema is not None:
         result.schema.save(home / "schema.json")
@@ -68,7 +69,7 @@ def save(result: Valuation, folder: str | Path) -> Path:
         "notes": [note.to_json() for note in result.notes],
         "outcomes": {name: outcome.to_json() for name, outcome in result.outcomes.items()},
         "rows": None if result.row_tables is None else files,
-        "row_facts": {name: scored.facts.to_json() for name, scored in held.items()},
+        "row_facts": {name: scored.facts.to_json() for name, scored in rows.items()},
         "files": {file.relative_to(home).as_posix(): _file_digest(file) for file in read_back},
     }
     text = json.dumps({**index, "digest": _digest(index)}, indent=2, ensure_ascii=False, allow_nan=False)
@@ -78,32 +79,39 @@ def save(result: Valuation, folder: str | Path) -> Path:
 
 def load(folder: str | Path) -> Valuation:
     """Read a result folder; one in which anything was lost or changed since it was saved is refused."""
+    import pandas as pd
+
     home = Path(folder)
     index = _read_index(home)
+
+    def part(name: str) -> Path:
+        """A file of the result, as it was saved."""
+        file = home / name
+        if not file.is_file():
+            raise DataError("valuation.part-missing", folder=str(home), file=name)
+        if _file_digest(file) != index["files"][name]:
+            raise DataError("valuation.part-damaged", file=str(file), why="it was changed")
+        return file
+
+    def scored(name: str, file: str) -> ScoredRows:
+        facts = index["row_facts"][name]
+        return _intact(lambda path: read_rows(path, RowFacts.from_json(facts)), part(f"rows/{_safe(file)}.parquet"))
+
     try:
-        return _loaded(home, index)
+        rows = None if index["rows"] is None else {name: scored(name, file) for name, file in index["rows"].items()}
+        return Valuation(
+            clients=_intact(pd.read_parquet, part("clients.parquet")),
+            history=_intact(pd.read_parquet, part("history.parquet")),
+            settings=dict(index["settings"]),
+            schema=Schema.load(part("schema.json")) if "schema.json" in index["files"] else None,
+            target=read_npy(part("target.npy").read_bytes()) if "target.npy" in index["files"] else None,
+            notes=tuple(Note.from_json(note) for note in index["notes"]),
+            scores=ClientScores.load(part("scores.json")) if "scores.json" in index["files"] else None,
+            outcomes={name: Outcome.from_json(outcome) for name, outcome in index["outcomes"].items()},
+            _rows=rows,
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # sealed, but by nobody who knew the format
         raise DataError("valuation.result-damaged", file=str(home / _INDEX), why=repr(error)) from error
-
-
-def _loaded(home: Path, index: dict[str, Any]) -> Valuation:
-    files, rows = index["files"], None
-    if index["rows"] is not None:
-        rows = {
-            name: _rows(_part(home, f"rows/{_safe(file)}.parquet", files), index["row_facts"][name])
-            for name, file in index["rows"].items()
-        }
-    return Valuation(
-        clients=_frame(home, "clients.parquet", files),
-        history=_frame(home, "history.parquet", files),
-        settings=dict(index["settings"]),
-        schema=Schema.load(_part(home, "schema.json", files)) if "schema.json" in files else None,
-        target=read_npy(_part(home, "target.npy", files).read_bytes()) if "target.npy" in files else None,
-        notes=tuple(Note.from_json(note) for note in index["notes"]),
-        scores=ClientScores.load(_part(home, "scores.json", files)) if "scores.json" in files else None,
-        outcomes={name: Outcome.from_json(outcome) for name, outcome in index["outcomes"].items()},
-        _rows=rows,
-    )
 
 
 def check_output(folder: str | Path) -> None:
@@ -116,13 +124,6 @@ def check_output(folder: str | Path) -> None:
     foreign = [file for file in planned if file.exists() and file not in own]
     if foreign:
         raise DataError("valuation.foreign-file", folder=str(home), file=str(foreign[0].relative_to(home)))
-
-
-def _clear(home: Path) -> None:
-    """Remove an earlier result's files, so that none of them is taken for this one's."""
-    check_output(home)
-    for file in _own_files(home):
-        file.unlink(missing_ok=True)
 
 
 def _own_files(home: Path) -> set[Path]:
@@ -140,19 +141,14 @@ def row_file_names(clients: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for client in clients:
-        stem = _plain_letters(client[:200]).strip("._")[:80] or "client"
-        name, number = stem, 2
+        plain = "_".join(filter(None, re.split(r"[^A-Za-z0-9.-]+", client[:200])))
+        name = stem = plain.strip("._")[:80] or "client"
+        number = 2
         while name.lower() in taken:
             name, number = f"{stem}-{number}", number + 1
         taken.add(name.lower())
         names[client] = name
     return names
-
-
-def _plain_letters(text: str) -> str:
-    """A text with one underscore for any run of letters that not every file system takes."""
-    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "_" for letter in text)
-    return "_".join(part for part in plain.split("_") if part)
 
 
 def _read_index(home: Path) -> dict[str, Any]:
@@ -172,14 +168,11 @@ def _read_index(home: Path) -> dict[str, Any]:
     return index
 
 
-def _part(home: Path, name: str, digests: Mapping[str, str]) -> Path:
-    """A file of the result, as it was saved."""
-    file = home / name
-    if not file.is_file():
-        raise DataError("valuation.part-missing", folder=str(home), file=name)
-    if _file_digest(file) != digests[name]:
-        raise DataError("valuation.part-damaged", file=str(file), why="it was changed")
-    return file
+def _intact(read: Callable[[Path], Part], file: Path) -> Part:
+    try:
+        return read(file)
+    except (ValueError, OSError) as error:  # pyarrow's errors are among these
+        raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
 
 
 def _file_digest(file: Path) -> str:
@@ -191,23 +184,6 @@ def _digest(index: dict[str, Any]) -> str:
     """Of an index as it will be read back: JSON makes every key a text, and then they sort alike."""
     content = json.loads(json.dumps(index, allow_nan=False))
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _frame(home: Path, name: str, digests: Mapping[str, str]) -> pd.DataFrame:
-    import pandas as pd
-
-    file = _part(home, name, digests)
-    try:
-        return pd.read_parquet(file)
-    except (ValueError, OSError) as error:  # pyarrow's errors are among these
-        raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
-
-
-def _rows(file: Path, facts: Mapping[str, Any]) -> ScoredRows:
-    try:
-        return read_rows(file, RowFacts.from_json(facts))
-    except (ValueError, OSError) as error:
-        raise DataError("valuation.part-damaged", file=str(file), why=str(error)) from error
 
 
 def _safe(file: str) -> str:
@@ -232,10 +208,7 @@ def write_rows(scored: ScoredRows, stem: Path, *, mode: int = 0o666) -> list[Pat
 def read_rows(file: Path, facts: RowFacts) -> ScoredRows:
     """What `write_rows` wrote to ``file``; of more than 100,000 rows a column is read when it is asked for.
 
-    Raises
-    ------
-    ValueError, OSError
-        Where it is not such a file.
+    Where it is not such a file, a ValueError or OSError.
     """
     import pandas as pd
     import pyarrow.parquet as pq
@@ -245,7 +218,7 @@ def read_rows(file: Path, facts: RowFacts) -> ScoredRows:
     return ScoredRows.of(pd.read_parquet(file), facts)
 
 
-def apart_from(scored: ScoredRows, folder: Path) -> ScoredRows:
+def _outside(scored: ScoredRows, folder: Path) -> ScoredRows:
     """Row values that do not lie in a folder whose files are about to be replaced."""
     columns = scored.columns
     if isinstance(columns, _StoredRows) and columns.file.resolve().is_relative_to(folder.resolve()):
@@ -283,14 +256,14 @@ class _StoredRows(Mapping[str, Any]):
 
         if name not in self._names:
             raise KeyError(name)
-        try:
-            facts = self.file.stat()
+
+        def column(file: Path) -> pd.Series[Any]:
+            facts = file.stat()
             if (facts.st_size, facts.st_mtime_ns) != (self.size, self.changed):
                 raise ValueError("it was changed since the result was loaded")
-            column: pd.Series[Any] = pd.read_parquet(self.file, columns=[name])[name]
-        except (ValueError, OSError) as error:  # pyarrow's errors are among these
-            raise DataError("valuation.part-damaged", file=str(self.file), why=str(error)) from error
-        return column
+            return pd.read_parquet(file, columns=[name])[name]
+
+        return _intact(column, self.file)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -74,7 +74,6 @@ class Opinion:
 
     @property
     def why(self) -> str:
-        """The reasons in words that may be shown around."""
         return "; ".join(str(reason) for reason in self.reasons)
 
 
@@ -104,189 +103,169 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     Nothing can be said of a single client.
     """
     ranked = [{str(key): value for key, value in row.items()} for row in result.ranking().to_dict("records")]
-    valued = [client for client in ranked if result.outcomes.get(str(client["client"]), Outcome()).ok]
+    outcomes = {str(row["client"]): result.outcomes.get(str(row["client"]), Outcome()).redacted() for row in ranked}
+    valued = [row for row in ranked if outcomes[str(row["client"])].ok]
     run = _Run(
         # A protocol that estimates shares says how much its reference lacks, also where it could estimate none.
         estimates="reference_missing" in result.settings or bool(result.clients["quality"].notna().any()),
         reference=bool(result.settings.get("reference_rows")),
         reference_missing=float(result.settings.get("reference_missing") or 0.0),
         shapley={} if result.scores is None else result.scores.intervals(),
-        others=_Others(valued),
+        valued=len(valued),
+        closeness=_middle([_known(row["closeness"]) for row in valued]),
+        distance=_middle([_known(row["distance"]) for row in valued]),
         classes=0 if result.schema is None else len(result.schema.label.classes),
     )
-    opinions = []
-    for client in ranked:
-        name = str(client["client"])
-        outcome = result.outcomes.get(name, Outcome()).redacted()
-        if outcome.ok:
-            advice, reasons = _advice(client, outcome, run)
-            remarks = [note for note in outcome.notes if note.code in STATEMENTS]
-            opinions.append(Opinion(name, advice, (*reasons, *remarks)))
-        else:
-            opinions.append(Opinion(name, Advice.NOT_VALUED, outcome.notes))
-    return tuple(opinions)
-
-
-class _Others:
-    """What the valued clients have in common, to compare one with."""
-
-    def __init__(self, valued: list[dict[str, Any]]) -> None:
-        self.several = len(valued) > 1
-        self.closeness = _middle([_known(client["closeness"]) for client in valued])
-        self.distance = _middle([_known(client["distance"]) for client in valued])
-
-    def less_close(self, closeness: float) -> bool:
-        middle, spread = self.closeness
-        return closeness < middle - max(_DEVIATIONS * spread, _CLOSENESS_GAP)
-
-    def far(self, distance: float) -> bool:
-        middle, spread = self.distance
-        return distance > max(middle + _DEVIATIONS * spread, _DISTANCE_RATIO * middle)
+    return tuple(_Case(row, outcomes[str(row["client"])], run).opinion() for row in ranked)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What the clients of a run are judged by."""
+    """What the clients of a run are judged by; ``closeness`` and ``distance`` are medians with a robust deviation."""
 
     estimates: bool
     reference: bool
     reference_missing: float
     shapley: Mapping[str, tuple[float, float, float]]
-    others: _Others
+    valued: int
+    closeness: tuple[float, float]
+    distance: tuple[float, float]
     classes: int
 
 
-def _advice(client: dict[str, Any], outcome: Outcome, run: _Run) -> tuple[Advice, list[Note]]:
-    bad, worth = _bad_rows(client), run.shapley.get(str(client["client"]))
-    harms = worth is not None and worth[2] < 0
-    # Where card and client contradict each other, nobody knows before somebody has looked.
-    spoilt = bad is not None and bad.low > LEAVE_OUT_ABOVE + _ROUNDING and not outcome.has(DISPUTED)
-    concerns: list[Note] = []
-    if worth is not None and (harms or worth[0] <= 0):
-        concerns.append(_note("harms" if harms else "adds-nothing", value=worth[0]))
-    # A column or a coding says more than the share of rows that it makes odd.
-    concerns += _findings(client, outcome, run)
-    if bad is not None and bad.low > LOOK_ABOVE + _ROUNDING:
-        concerns += _channels(client, bad)
-    concerns += _many_flags(client, bad)
-    if not run.estimates:
-        concerns += _compared(client, run.others)
-    if concerns:
-        return (Advice.LEAVE if harms or spoilt else Advice.LOOK), concerns
-    # Nobody is included whose card nobody else's bears out.
-    weightless = next((note for note in outcome.notes if note.code == NO_WEIGHT), None)
-    unknown = _unknown(client, outcome, bad, run) or weightless
-    if unknown is not None:
-        return Advice.UNKNOWN, [unknown]
-    return Advice.INCLUDE, _praise(client, bad, worth)
+class _Case:
+    """One client: its row of the ranking, its redacted outcome, and the run."""
 
+    def __init__(self, row: Mapping[str, Any], outcome: Outcome, run: _Run) -> None:
+        self.name, self.outcome, self.run = str(row["client"]), outcome, run
+        self.numbers = {name: _known(row[name]) for name in row if name not in ("client", "rank", "status", "notes")}
+        self.worth = run.shapley.get(self.name)
+        good = self.estimate("quality")  # which is one minus the share of bad rows
+        self.bad = None if good is None else Estimate(1.0 - good.share, 1.0 - good.high, 1.0 - good.low)
 
-def _bad_rows(client: Mapping[str, Any]) -> Estimate | None:
-    """The share of bad rows, which quality is one minus."""
-    quality, low, high = (_known(client[name]) for name in ("quality", "quality_low", "quality_high"))
-    if quality is None:
-        return None
-    return Estimate(1.0 - quality, 1.0 - (quality if high is None else high), 1.0 - (quality if low is None else low))
+    def opinion(self) -> Opinion:
+        if not self.outcome.ok:
+            return Opinion(self.name, Advice.NOT_VALUED, self.outcome.notes)
+        advice, reasons = self.advice()
+        statements = [note for note in self.outcome.notes if note.code in STATEMENTS]
+        return Opinion(self.name, advice, (*reasons, *statements))
 
+    def advice(self) -> tuple[Advice, list[Note]]:
+        harms = self.worth is not None and self.worth[2] < 0
+        concerns: list[Note] = []
+        if self.worth is not None and (harms or self.worth[0] <= 0):
+            concerns.append(_note("harms" if harms else "adds-nothing", value=self.worth[0]))
+        # A column or a coding says more than the share of rows that it makes odd.
+        concerns += self.findings()
+        if self.bad is not None and self.bad.low > LOOK_ABOVE + _ROUNDING:
+            concerns += self.channels(self.bad)
+        concerns += self.many_flags()
+        if not self.run.estimates:
+            concerns += self.compared()
+        if concerns:
+            # Where card and client contradict each other, nobody knows before somebody has looked.
+            certain = self.bad is not None and self.bad.low > LEAVE_OUT_ABOVE + _ROUNDING
+            spoilt = certain and not self.outcome.has(DISPUTED)
+            return (Advice.LEAVE if harms or spoilt else Advice.LOOK), concerns
+        # Nobody is included whose card nobody else's bears out.
+        weightless = next((note for note in self.outcome.notes if note.code == NO_WEIGHT), None)
+        unknown = self.unknown() or weightless
+        return (Advice.UNKNOWN, [unknown]) if unknown is not None else (Advice.INCLUDE, self.praise())
 
-def _channels(client: Mapping[str, Any], bad: Estimate) -> list[Note]:
-    """Where the bad rows are seen: in labels, in features, or only in both together."""
-    found = {"wrong-labels": _estimate(client, "wrong_labels"), "odd-features": _estimate(client, "odd_features")}
-    known = sorted(((one, what) for what, one in found.items() if one), key=lambda pair: -pair[0].share)
-    for least in (LOOK_ABOVE, 0.0):
-        named = [_note(what, **one.to_json()) for one, what in known if one.low > least]
-        if named:
-            return named
-    return [_note("bad-rows", **bad.to_json())]
+    def estimate(self, name: str) -> Estimate | None:
+        share, low, high = (self.numbers[f"{name}{end}"] for end in ("", "_low", "_high"))
+        return (
+            None if share is None else Estimate(share, share if low is None else low, share if high is None else high)
+        )
 
+    def channels(self, bad: Estimate) -> list[Note]:
+        """Where the bad rows are seen: in labels, in features, or only in both together."""
+        found = {"wrong-labels": self.estimate("wrong_labels"), "odd-features": self.estimate("odd_features")}
+        known = sorted(((one, what) for what, one in found.items() if one), key=lambda pair: -pair[0].share)
+        for least in (LOOK_ABOVE, 0.0):
+            named = [_note(what, **one.to_json()) for one, what in known if one.low > least]
+            if named:
+                return named
+        return [_note("bad-rows", **bad.to_json())]
 
-def _findings(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> list[Note]:
-    codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED, DISPUTED)
-    found = sorted((note for note in outcome.notes if note.code in codes), key=lambda note: codes.index(note.code))
-    missing = _known(client["missing"])
-    if missing is not None and missing - run.reference_missing > _MORE_MISSING + _ROUNDING:
-        what = "much-missing" if run.reference else "more-missing"
-        found.append(_note(what, missing=missing, usual=run.reference_missing))
-    if (
-        outcome.has(LACKS_EVERY_CLASS)
-        and not outcome.has(OTHER_CODING)
-        and not _few_of_every_class(client, outcome, run)
-    ):
-        found.append(_note("hardly-a-class"))
-    if outcome.has(TOO_GOOD):
-        found.append(_note("nearer-than-the-target"))
-    return found
+    def findings(self) -> list[Note]:
+        codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED, DISPUTED)
+        notes = [note for note in self.outcome.notes if note.code in codes]
+        notes.sort(key=lambda note: codes.index(note.code))
+        missing = self.numbers["missing"]
+        if missing is not None and missing - self.run.reference_missing > _MORE_MISSING + _ROUNDING:
+            what = "much-missing" if self.run.reference else "more-missing"
+            notes.append(_note(what, missing=missing, usual=self.run.reference_missing))
+        lacks = self.outcome.has(LACKS_EVERY_CLASS) and not self.outcome.has(OTHER_CODING)
+        if lacks and not self.few_of_every_class():
+            notes.append(_note("hardly-a-class"))
+        if self.outcome.has(TOO_GOOD):
+            notes.append(_note("nearer-than-the-target"))
+        return notes
 
+    def many_flags(self) -> list[Note]:
+        """Whether more rows are flagged than the estimate explains, so that no praise stands beside them."""
+        flagged, rows = self.numbers["flagged"], self.numbers["rows"]
+        if not flagged or not rows:
+            return []
+        most = _MANY_FLAGS if self.bad is None else self.bad.high + LOOK_ABOVE + _ROUNDING
+        if self.bad is None or self.bad.low <= LOOK_ABOVE + _ROUNDING:  # else the estimate is a concern already
+            most = min(most, _MOSTLY_FLAGGED)
+        share = flagged / rows
+        return [_note("many-flags", flagged=int(flagged), rows=int(rows), share=share)] if share >= most else []
 
-def _many_flags(client: Mapping[str, Any], bad: Estimate | None) -> list[Note]:
-    """Whether more rows are flagged than the estimate explains, so that no praise stands beside them."""
-    flagged, rows = _known(client["flagged"]), _known(client["rows"])
-    if not flagged or not rows:
-        return []
-    most = _MANY_FLAGS if bad is None else bad.high + LOOK_ABOVE + _ROUNDING
-    if bad is None or bad.low <= LOOK_ABOVE + _ROUNDING:  # else the estimate is a concern already
-        most = min(most, _MOSTLY_FLAGGED)
-    share = flagged / rows
-    return [_note("many-flags", flagged=int(flagged), rows=int(rows), share=share)] if share >= most else []
+    def compared(self) -> list[Note]:
+        """Concerns of a protocol that only compares clients with each other."""
+        closeness, distance = self.numbers["closeness"], self.numbers["distance"]
+        if closeness is not None:
+            middle, spread = self.run.closeness
+            less_close = closeness < middle - max(_DEVIATIONS * spread, _CLOSENESS_GAP)
+            return [_note("less-close", closeness=closeness, median=middle)] if less_close else []
+        middle, spread = self.run.distance
+        far = distance is not None and distance > max(middle + _DEVIATIONS * spread, _DISTANCE_RATIO * middle)
+        return [_note("far", distance=distance, median=middle)] if distance is not None and far else []
 
+    def few_of_every_class(self) -> bool:
+        """Whether a client with known labels may lack every class: because its rows, or its different ones, are few."""
+        lacks = next((note for note in self.outcome.notes if note.code == LACKS_EVERY_CLASS), None)
+        if lacks is None:
+            return False
+        least = lacks.facts.get("least")
+        most = self.run.classes * ((least if isinstance(least, int) else 1) - 1)
+        return (self.numbers["rows"] or 0.0) <= most or self.outcome.has(MANY_COPIES)
 
-def _compared(client: Mapping[str, Any], others: _Others) -> list[Note]:
-    """Concerns of a protocol that only compares clients with each other."""
-    concerns = []
-    closeness, distance = _known(client["closeness"]), _known(client["distance"])
-    if closeness is not None:
-        if others.less_close(closeness):
-            concerns.append(_note("less-close", closeness=closeness, median=others.closeness[0]))
-    elif distance is not None and others.far(distance):
-        concerns.append(_note("far", distance=distance, median=others.distance[0]))
-    return concerns
+    def unknown(self) -> Note | None:
+        """Why nothing can be said of a client that nothing speaks against; None where something can."""
+        if self.few_of_every_class():
+            return _note("few-of-every-class")
+        if self.run.estimates:
+            if self.bad is None:
+                return _note("no-estimate")
+            return _note("could-be-anything", high=self.bad.high) if self.bad.high > INCLUDE_BELOW + _ROUNDING else None
+        if self.worth is not None:
+            return None
+        if self.numbers["distance"] is None and self.numbers["closeness"] is None:
+            return _note("no-number")
+        return None if self.run.valued > 1 else _note("nobody-to-compare-with")
 
-
-def _few_of_every_class(client: Mapping[str, Any], outcome: Outcome, run: _Run) -> bool:
-    """Whether a client with known labels may lack every class: because its rows, or its different ones, are few."""
-    least = next((note.facts.get("least") for note in outcome.notes if note.code == LACKS_EVERY_CLASS), None)
-    most = run.classes * ((least if isinstance(least, int) else 1) - 1)
-    return outcome.has(LACKS_EVERY_CLASS) and ((_known(client["rows"]) or 0.0) <= most or outcome.has(MANY_COPIES))
-
-
-def _unknown(client: Mapping[str, Any], outcome: Outcome, bad: Estimate | None, run: _Run) -> Note | None:
-    """Why nothing can be said of a client that nothing speaks against; None where something can."""
-    if _few_of_every_class(client, outcome, run):
-        return _note("few-of-every-class")
-    if run.estimates:
-        if bad is None:
-            return _note("no-estimate")
-        return _note("could-be-anything", high=bad.high) if bad.high > INCLUDE_BELOW + _ROUNDING else None
-    if str(client["client"]) in run.shapley:
-        return None
-    if _known(client["distance"]) is None and _known(client["closeness"]) is None:
-        return _note("no-number")
-    return None if run.others.several else _note("nobody-to-compare-with")
-
-
-def _praise(client: Mapping[str, Any], bad: Estimate | None, worth: tuple[float, float, float] | None) -> list[Note]:
-    said = []
-    flagged, closeness, distance = (_known(client[name]) for name in ("flagged", "closeness", "distance"))
-    if worth is not None:
-        said.append(_note("adds", value=worth[0]))
-    if bad is not None:
-        said.append(_note("few-bad-rows", high=max(bad.high, _ONE_PER_CENT)))
-    elif closeness is not None:
-        said.append(_note("as-close", closeness=closeness))
-    elif distance is not None:
-        said.append(_note("near", distance=distance))
-    if flagged is not None:
-        said.append(_note("flagged", flagged=int(flagged)) if flagged else _note("no-flag"))
-    return said
+    def praise(self) -> list[Note]:
+        said = []
+        flagged, closeness, distance = (self.numbers[name] for name in ("flagged", "closeness", "distance"))
+        if self.worth is not None:
+            said.append(_note("adds", value=self.worth[0]))
+        if self.bad is not None:
+            said.append(_note("few-bad-rows", high=max(self.bad.high, _ONE_PER_CENT)))
+        elif closeness is not None:
+            said.append(_note("as-close", closeness=closeness))
+        elif distance is not None:
+            said.append(_note("near", distance=distance))
+        if flagged is not None:
+            said.append(_note("flagged", flagged=int(flagged)) if flagged else _note("no-flag"))
+        return said
 
 
 def _note(what: str, **facts: float | int) -> Note:
     return Note(f"verdict.{what}", facts)
-
-
-def _estimate(client: Mapping[str, Any], name: str) -> Estimate | None:
-    share, low, high = (_known(client[f"{name}{end}"]) for end in ("", "_low", "_high"))
-    return None if share is None else Estimate(share, share if low is None else low, share if high is None else high)
 
 
 def _middle(values: list[float | None]) -> tuple[float, float]:

@@ -96,6 +96,10 @@ class Page:
     def markdown(self) -> str:
         return "\n\n".join(filter(None, map(_markdown, self.parts))) + "\n"
 
+    def notebook(self) -> str:
+        """The same inside a page of somebody else's."""
+        return f"<div>{''.join(map(_html, self.parts))}</div>"
+
     def html(self, title: str) -> str:
         """A file of its own, which works offline: no script runs, and nothing is fetched or sent."""
         from markupsafe import Markup
@@ -165,7 +169,9 @@ def _html(part: Part) -> str:
         case Items():
             return f"<ul>{''.join(_tag('li', line) for line in part.lines)}</ul>"
         case Grid():
-            looks = [' class="n"' if name in part.numeric else "" for name in part.columns]
+            # A notebook does not know our classes.
+            right, left = ' class="n" style="text-align:right"', ' style="text-align:left"'
+            looks = [right if name in part.numeric else left for name in part.columns]
             head = "".join(_tag("th", name, look) for name, look in zip(part.columns, looks, strict=True))
             rows = ["".join(_tag("td", cell, look) for cell, look in zip(row, looks, strict=True)) for row in part.rows]
             body = "".join(f"<tr>{row}</tr>" for row in rows)

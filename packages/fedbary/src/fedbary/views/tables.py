@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +11,7 @@ from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.verdict import SHIFT
 from fedbary.views.advice import about_the_reference, groups, headline, problems_first, remarks
 from fedbary.views.display import LOOKS
+from fedbary.views.page import Grid, Page
 from fedbary.wording import (
     counted,
     dash,
@@ -41,28 +41,43 @@ _IN_A_REPORT = (
 # Up to these numbers clients are as they should be: a column in which none has more is left out.
 _UNREMARKABLE = {"missing": 0.0, "blur": 1.25, "shift": 0.25}
 _FAULTLESS = {"missing": 0.0, "odd_features": 0.0}
-_MOST = 50
 # A table on a screen has all clients up to so many, and else the first few.
 _WHOLE, _FIRST = 30, 12
-_WIDTH, _LONGEST_NAME = 80, 30
+_WIDTH, _LONGEST_NAME, _LONGEST_CELL = 80, 30, 200
 # Where a table is too wide for a screen, these columns are left out first: a reason says it where they matter.
 _SPARED, _WIDEST = ("missing", "rows", "blur"), 13
 _TEXTS = frozenset({"client", "verdict", "why"})
-# What Markdown would read as markup, and what would end a cell.
-_MARKUP = frozenset("\\`*_{}[]<>!|~@$&")
 _WRONG_CLASSES = "Wrong labels: those replaced at random; systematic confusions count less."
 _COMPARED_ONLY = "Clients were compared with each other: a fault that most of them share is not seen."
 _WRONG_NUMBERS = "Wrong labels: numbers that clean rows hardly have; smaller errors do not count."
 
 
-def valuation_html(result: Valuation) -> str:
-    """The verdict and the clients, those with a problem first, as a notebook shows them."""
-    return _html(_opening(result), *_with_reasons(result))
+def result_page(result: Valuation, most: int | None = None) -> Page:
+    """The verdict and the clients with their reasons, those with a problem first, for notebooks and wikis."""
+    opening = " ".join([headline(result.verdict()), *about_the_reference(result), summary(result)])
+    why = {opinion.client: opinion.why for opinion in result.verdict()}
+    header, rows = _clients(result, intervals=True)
+    return _page(opening, [*header, "why"], [[*cells, why[cells[0]]] for cells in rows], most)
 
 
-def valuation_markdown(result: Valuation) -> str:
-    """The same as Markdown."""
-    return _markdown(_opening(result), *_with_reasons(result))
+def scores_page(scores: ClientScores, most: int | None = None) -> Page:
+    """A method's values of clients, best first."""
+    end = "" if scores.converged else " It stopped at its budget before it had converged."
+    ordered = scores.to_frame().sort_values("value", ascending=False, na_position="last", kind="stable")
+    rows = [
+        [str(row["client"]), number(row["value"]), number(row["standard_error"]), percent(row["share"])]
+        for row in ordered.to_dict("records")
+    ]
+    opening = f"Values of {counted(len(scores.clients), 'client')} by {scores.method}.{end}"
+    return _page(opening, ["client", "value", "standard error", "share"], rows, most)
+
+
+def _page(opening: str, header: list[str], rows: list[list[str]], most: int | None) -> Page:
+    """A sentence and a table; of its rows at most the first so many, whose cells are short."""
+    more = f"… and {len(rows) - most:,} more clients: see .clients." if most and len(rows) > most else ""
+    if most:
+        rows = [[shortened(cell, _LONGEST_CELL) for cell in row] for row in rows[:most]]
+    return Page([opening, Grid(header, rows, [name for name in header if name not in _TEXTS], more)])
 
 
 def valuation_text(result: Valuation) -> str:
@@ -243,76 +258,3 @@ def main_columns(outcome: Outcome) -> dict[str, str]:
         name: listed([on_one_line(one, 24) for one in columns], most=3) if isinstance(columns, tuple) else ""
         for name, columns in named.items()
     }
-
-
-def scores_html(scores: ClientScores) -> str:
-    """A method's values of clients, as a notebook shows them."""
-    return _html(*_scores(scores))
-
-
-def scores_markdown(scores: ClientScores) -> str:
-    """The same as Markdown."""
-    return _markdown(*_scores(scores))
-
-
-def _scores(scores: ClientScores) -> tuple[str, list[str], list[list[str]]]:
-    end = "" if scores.converged else " It stopped at its budget before it had converged."
-    ordered = scores.to_frame().sort_values("value", ascending=False, na_position="last", kind="stable")
-    rows = [
-        [str(row["client"]), number(row["value"]), number(row["standard_error"]), percent(row["share"])]
-        for row in ordered.to_dict("records")
-    ]
-    said = f"Values of {counted(len(scores.clients), 'client')} by {scores.method}.{end}"
-    return said, ["client", "value", "standard error", "share"], rows
-
-
-def _opening(result: Valuation) -> str:
-    return " ".join([headline(result.verdict()), *about_the_reference(result), summary(result)])
-
-
-def _with_reasons(result: Valuation) -> tuple[list[str], list[list[str]]]:
-    why = {opinion.client: opinion.why for opinion in result.verdict()}
-    header, rows = _clients(result, intervals=True)
-    return [*header, "why"], [[*cells, why[cells[0]]] for cells in rows]
-
-
-def _html(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def cell(tag: str, name: str, text: str) -> str:
-        align = "left" if name in _TEXTS else "right"
-        return f'<{tag} style="text-align:{align}"><bdi>{html.escape(shortened(text, 200))}</bdi></{tag}>'
-
-    head = "".join(cell("th", name, name) for name in header)
-    body = "".join(
-        f"<tr>{''.join(cell('td', name, text) for name, text in zip(header, row, strict=True))}</tr>"
-        for row in rows[:_MOST]
-    )
-    more = f"<p>… and {len(rows) - _MOST:,} more clients: see <code>.clients</code>.</p>" if len(rows) > _MOST else ""
-    return (
-        f"<div><p>{html.escape(summary)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"{more}</div>"
-    )
-
-
-def _markdown(summary: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [
-        _line(header),
-        _line(["---" if name in _TEXTS else "---:" for name in header]),
-        *(_line([_literal(text) for text in row]) for row in rows),
-    ]
-    return f"{_literal(summary, 600)}\n\n" + "\n".join(lines)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _literal(text: str, longest: int = 200) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    flat = shortened(" ".join(without_control(text).split()), longest)
-    return "".join(f"\\{letter}" if _is_markup(flat, at) else letter for at, letter in enumerate(flat))
-
-
-def _is_markup(text: str, at: int) -> bool:
-    """Whether Markdown would read this letter as markup; addresses become links without any."""
-    address = text.startswith("://", at) or (text[at] == "." and text[max(at - 3, 0) : at].lower() == "www")
-    return text[at] in _MARKUP or address
