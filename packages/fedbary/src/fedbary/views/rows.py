@@ -6,7 +6,7 @@ import base64
 import io
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbary.errors import SettingsError, wrong_parameter
 from fedbary.valuation.cleaning import suggestions
-from fedbary.views.plots.row_plots import FLAGGED, SUSPECT
+from fedbary.views.plots.row_plots import FLAGGED, SUSPECT, doubts
 from fedbary.wording import number, shortened
 
 if TYPE_CHECKING:
@@ -54,6 +54,15 @@ class Column:
     extra: bool = False  # left out on paper, which is narrower
     shown: bool = True  # or in files alone
 
+    @classmethod
+    def of(cls, name: str, title: str, values: Iterable[Any], *, numbers: bool, **more: bool) -> Column:
+        """Numbers, or text of which half a surrogate pair has no place in JSON that a browser reads."""
+        if numbers:
+            floats = (math.nan if value == "" else float(value) for value in values)
+            return cls(name, title, "number", [value if math.isfinite(value) else None for value in floats], **more)
+        texts = ("" if value is None else shortened(str(value), _LONGEST_CELL) for value in values)
+        return cls(name, title, "text", [text.encode("utf-8", "replace").decode("utf-8") for text in texts], **more)
+
     @property
     def look(self) -> str:
         """The column's class on the page."""
@@ -63,6 +72,14 @@ class Column:
     def varies(self) -> bool:
         """Whether the column tells any two rows apart."""
         return any(value != self.values[0] for value in self.values)
+
+    def cell(self, place: int) -> str:
+        value = self.values[place]
+        if value is None:
+            return "–"
+        if self.kind == "number":
+            return number(value) if abs(value) < _LONG_NUMBER else f"{value:.2e}".replace("-", "−")
+        return f"{value:.0f}" if self.kind == "bar" else str(value)
 
 
 @dataclass(frozen=True)
@@ -78,18 +95,9 @@ class RowTable:
 
     def to_json(self) -> dict[str, Any]:
         """For the script of the page."""
+        facts = ("name", "title", "kind", "look", "shown", "feature")
         return {
-            "columns": [
-                {
-                    "name": column.name,
-                    "title": column.title,
-                    "kind": column.kind,
-                    "look": column.look,
-                    "shown": column.shown,
-                    "feature": column.feature,
-                }
-                for column in self.columns
-            ],
+            "columns": [{fact: getattr(column, fact) for fact in facts} for column in self.columns],
             "values": [column.values for column in self.columns],
             "odd": self.odd,
             "pictures": self.pictures,
@@ -109,7 +117,7 @@ class RowTable:
 
     def plain(self) -> list[list[str]]:
         """The first page as text, for a browser without scripts."""
-        return [[_cell(column, place) for _, column in self.headings] for place in range(min(PAGE, self.rows))]
+        return [[column.cell(place) for _, column in self.headings] for place in range(min(PAGE, self.rows))]
 
 
 def row_table(
@@ -123,42 +131,81 @@ def row_table(
     listed = listed_rows(rows)
     places = listed if table is None or len(table) == len(rows) else np.arange(len(listed))
     chosen = rows.iloc[listed]
+    doubted, suggested, reasons = findings(chosen), suggestions(chosen), chosen["reason"]
+    odd = [[name for part in str(text).split(",") if (name := part.strip())] for text in chosen["columns"].fillna("")]
     columns = [
-        Column("row", "Row", "text", [_text(name) for name in chosen["row"]]),
-        Column("finding", "Finding", "mark", findings(chosen)),
+        Column.of("row", "Row", chosen["row"], numbers=False),
+        Column("finding", "Finding", "mark", doubted),
         Column("suspicion", "Suspicion", "bar", suspicion(rows)[listed].tolist()),
     ]
     if table is not None:
-        columns.append(_labels("given_label", "Given label", [given[place] for place in listed], numbers))
-    odd = [_names(text) if isinstance(text, str) else [] for text in chosen["columns"]]
-    columns += _found(chosen, numbers)
-    if chosen["reason"].notna().any():
-        cells = [_odd_cells(names, table, place) for names, place in zip(odd, places, strict=True)]
-        columns.append(Column("why", "Why", "why", [_text(text) for text in map(_why, chosen["reason"], cells)]))
+        columns.append(Column.of("given_label", "Given label", [given[at] for at in listed], numbers=numbers))
+    if suggested.notna().any():
+        columns.append(Column.of("suggested_label", "Suggested label", suggested.fillna(""), numbers=numbers))
+    if reasons.notna().any():
+        cells = ["; ".join(_odd_cell(name, table, at) for name in names) for names, at in zip(odd, places, strict=True)]
+        # By the cells themselves where they are known.
+        why = [
+            text.replace("features", f"features ({those})") if those else text
+            for text, those in zip(reasons.fillna(""), cells, strict=True)
+        ]
+        columns.append(replace(Column.of("why", "Why", why, numbers=False), kind="why"))
     columns = [replace(column, shown=column.name == "row" or len(chosen) < 2 or column.varies) for column in columns]
-    doubted = sum(map(bool, findings(chosen)))
-    if doubted > 1 and columns[-1].name == "why" and len(set(columns[-1].values[:doubted])) == 1:
+    many = sum(map(bool, doubted))
+    if many > 1 and columns[-1].name == "why" and len(set(columns[-1].values[:many])) == 1:
         columns[-1] = replace(columns[-1], shown=False)  # the rest of the rows are not doubted at all
-    if chosen["reason"].notna().any():
-        texts = ["" if missing else str(text) for text, missing in _with_missing(chosen["reason"])]
-        columns.append(Column("reason", "Doubted for", "text", texts, shown=False))
+    if reasons.notna().any():
+        columns.append(Column.of("reason", "Doubted for", reasons.fillna(""), numbers=False, shown=False))
     columns += [
-        Column(name, name, "number", _finite(chosen[name]), shown=False)
+        Column.of(name, name, chosen[name], numbers=True, shown=False)
         for name in _IN_FILES
         if chosen[name].notna().any()
     ]
-    features, hidden = _features(table, places, odd, {column.name for column in columns})
-    at = {column.title: len(columns) + place for place, column in enumerate(features)}
-    columns += features
-    pictures = [] if images is None else [images.png(int(place)) for place in places[:MOST_PICTURES]]
-    marked = [[at[name] for name in names if name in at] for names in odd]
-    return RowTable(tuple(columns), marked, pictures, len(listed), len(rows) - len(listed), hidden)
+    features = [] if table is None else _features(table, places, odd, {column.name for column in columns})
+    on_page = [replace(column, extra=at >= _COLUMNS_ON_PAPER) for at, column in enumerate(features[:MOST_COLUMNS])]
+    at = {column.title: len(columns) + place for place, column in enumerate(on_page)}
+    return RowTable(
+        (*columns, *on_page),
+        [[at[name] for name in names if name in at] for names in odd],
+        [] if images is None else [images.png(int(place)) for place in places[:MOST_PICTURES]],
+        len(listed),
+        len(rows) - len(listed),
+        len(features) - len(on_page),
+    )
+
+
+def _features(table: Table, places: NDArray[np.int64], odd: list[list[str]], taken: set[str]) -> list[Column]:
+    """Columns of the owner's table that tell rows apart, those with odd cells first."""
+    often = Counter(name for names in odd for name in names)
+    named = [(name, column[places]) for name, column in table.columns.items() if column.ndim == 1]
+    named.sort(key=lambda pair: -often[pair[0]])  # stable: otherwise as in the file
+    columns = [
+        Column.of(
+            f"{name} (column)" if name in taken else name, name, values, numbers=values.dtype.kind == "f", feature=True
+        )
+        for name, values in named
+    ]
+    return [column for column in columns if len(places) < 2 or column.varies]
+
+
+def _odd_cell(name: str, table: Table | None, row: int) -> str:
+    """A cell that made a row odd, with what is in it where the table is there."""
+    block, _, coordinate = name.removesuffix("]").rpartition("[")
+    if table is not None and name in table.columns:
+        value: Any = table.columns[name][row]
+    elif table is not None and block in table.columns and coordinate.isdigit():
+        value = table.columns[block][row, int(coordinate)]
+    else:
+        return name
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return f"{name} missing"
+    return f"{name} {number(float(value)) if isinstance(value, float | np.floating) else value}"
 
 
 def findings(rows: pd.DataFrame) -> list[str]:
     """Which rows are flagged and which are suspects, in a word for each row."""
-    words = np.array([FLAGGED, SUSPECT, ""], dtype=object)
-    found: list[str] = words[_kinds(rows)].tolist()
+    flagged, suspect = doubts(rows)
+    found: list[str] = np.where(flagged, FLAGGED, np.where(suspect, SUSPECT, "")).tolist()
     return found
 
 
@@ -185,104 +232,9 @@ def suspicion(rows: pd.DataFrame) -> NDArray[np.float64]:
 def listed_rows(rows: pd.DataFrame) -> NDArray[np.int64]:
     """Places of the rows that a page carries: flagged ones, suspects, the rest, and each kind from the worst on."""
     value = rows["value"].to_numpy(dtype=float, na_value=np.inf)
-    return np.lexsort((np.nan_to_num(value, nan=np.inf), _kinds(rows)))[:MOST_ROWS]
-
-
-def _kinds(rows: pd.DataFrame) -> NDArray[np.int64]:
-    """0 for flagged rows, 1 for suspects, 2 for the rest."""
-    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
-    return np.where(flag, 0, np.where(suspect, 1, 2))
-
-
-def _found(chosen: pd.DataFrame, numbers: bool) -> list[Column]:
-    """What the run says of each row in words."""
-    columns = []
-    suggested = suggestions(chosen)
-    if suggested.notna().any():
-        texts = ["" if missing else str(text) for text, missing in _with_missing(suggested)]
-        columns.append(_labels("suggested_label", "Suggested label", texts, numbers))
-    return columns
-
-
-def _features(
-    table: Table | None, places: NDArray[np.int64], odd: list[list[str]], taken: set[str]
-) -> tuple[list[Column], int]:
-    """Columns of the owner's table that tell rows apart, those with odd cells first, and how many more there are."""
-    if table is None:
-        return [], 0
-    often = Counter(name for names in odd for name in names)
-    names = [name for name, column in table.columns.items() if column.ndim == 1]
-    names.sort(key=lambda name: -often[name])  # stable: otherwise as in the file
-    made = [
-        _feature(f"{name} (column)" if name in taken else name, name, table.columns[name][places]) for name in names
-    ]
-    made = [column for column in made if len(places) < 2 or column.varies]
-    shown = [replace(column, extra=place >= _COLUMNS_ON_PAPER) for place, column in enumerate(made[:MOST_COLUMNS])]
-    return shown, len(made) - len(shown)
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in (part.strip() for part in text.split(",")) if name]
-
-
-def _why(reason: object, cells: str) -> str:
-    """What a row is doubted for: its label, or its features, by the cells themselves where they are known."""
-    words = str(reason) if isinstance(reason, str) else ""
-    return words.replace("features", f"features ({cells})") if cells else words
-
-
-def _odd_cells(names: list[str], table: Table | None, row: int) -> str:
-    """The cells that made a row odd, with what is in them where the table is there."""
-    return "; ".join(filter(None, [name if table is None else _named_cell(name, table, row) for name in names]))
-
-
-def _named_cell(name: str, table: Table, row: int) -> str:
-    block, _, coordinate = name.removesuffix("]").rpartition("[")
-    if name in table.columns:
-        value: Any = table.columns[name][row]
-    elif block in table.columns and coordinate.isdigit():
-        value = table.columns[block][row, int(coordinate)]
-    else:
-        return name
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
-        return f"{name} missing"
-    return f"{name} {number(float(value)) if isinstance(value, float | np.floating) else value}"
-
-
-def _labels(name: str, title: str, texts: Sequence[str], numbers: bool) -> Column:
-    if numbers:
-        return Column(name, title, "number", _finite([text or math.nan for text in texts]))
-    return Column(name, title, "text", [_text(text) for text in texts])
-
-
-def _feature(name: str, title: str, values: NDArray[np.generic]) -> Column:
-    if values.dtype.kind == "f":
-        return Column(name, title, "number", _finite(values), feature=True)
-    return Column(name, title, "text", ["" if value is None else _text(value) for value in values], feature=True)
-
-
-def _finite(values: Any) -> list[float | None]:
-    return [float(value) if math.isfinite(float(value)) else None for value in values]
-
-
-def _text(value: object) -> str:
-    """A cell as text; half of a surrogate pair has no place in JSON that a browser reads."""
-    return shortened(str(value), _LONGEST_CELL).encode("utf-8", "replace").decode("utf-8")
-
-
-def _with_missing(series: pd.Series[Any]) -> list[tuple[Any, bool]]:
-    return list(zip(series, series.isna(), strict=True))
-
-
-def _cell(column: Column, place: int) -> str:
-    value = column.values[place]
-    if value is None:
-        return "–"
-    if column.kind == "number":
-        return number(value) if abs(value) < _LONG_NUMBER else f"{value:.2e}".replace("-", "−")
-    if column.kind == "bar":
-        return f"{value:.0f}"
-    return str(value)
+    flagged, suspect = doubts(rows)
+    kinds = np.where(flagged, 0, np.where(suspect, 1, 2))
+    return np.lexsort((np.nan_to_num(value, nan=np.inf), kinds))[:MOST_ROWS]
 
 
 @dataclass(frozen=True)
@@ -291,11 +243,6 @@ class Images:
 
     pixels: Pixels
     known: NDArray[np.bool_]
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Height and width."""
-        return self.pixels.shape[1], self.pixels.shape[2]
 
     def png(self, row: int) -> str:
         """One row's picture as base64 of a PNG file; empty where the row has none."""

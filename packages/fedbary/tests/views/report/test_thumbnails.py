@@ -31,7 +31,7 @@ def test_digits_and_noisy_digits_are_pictures_with_their_own_brightness(digits):
         found.pixels, np.rint(some.columns["x"].reshape(-1, 8, 8) / 16 * 255).astype(np.uint8)
     )
     noisy, _ = fb.corruptions.add_noise(some, 0.4, sigma=1.5, seed=0)
-    assert images_of(noisy).size == (8, 8)
+    assert images_of(noisy).pixels.shape[1:3] == (8, 8)
 
 
 def test_three_colours_stand_side_by_side():
@@ -62,7 +62,7 @@ def test_a_shape_forces_pictures_also_from_columns_and_with_missing_rows():
     block[3] = np.nan
     table = fb.Table.from_arrays(block, np.arange(20) % 2)
     found = images_of(table, (2, 3))
-    assert found.size == (2, 3)
+    assert found.pixels.shape[1:3] == (2, 3)
     assert (found.png(3), found.png(4)[:6]) == ("", "iVBORw")
     assert (found.pixels[found.known].min(), found.pixels[found.known].max()) == (0, 255)
     columns = fb.Table({f"p{i}": block[:, i] for i in range(6)}, np.arange(20) % 2)

@@ -86,9 +86,9 @@ def label_pairs(given: Sequence[str], rows: pd.DataFrame, *, numbers: bool = Fal
     """
     import pandas as pd
 
-    found = rows["flag"].fillna(False) | rows["suspect"].fillna(False)
-    doubted = found & rows["reason"].fillna("").str.contains("label") & rows["suggested_label"].notna()
-    places = np.flatnonzero(doubted.to_numpy(dtype=bool))
+    flagged, suspect = doubts(rows)
+    by_label = rows["reason"].fillna("").str.contains("label") & rows["suggested_label"].notna()
+    places = np.flatnonzero((flagged | suspect) & by_label.to_numpy(dtype=bool))
     if not len(places):
         return None
     few = rows.iloc[places]
@@ -218,9 +218,15 @@ def numeric_label(table: Table, schema: Schema | None) -> bool:
     return not table.has_classes if schema is None else schema.label.kind == "number"
 
 
+def doubts(rows: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows are flagged, and which are suspects; none where a run does not say."""
+    flagged, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
+    return flagged, suspect
+
+
 def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
     """Places of the rows to draw, in order."""
-    flag = (rows["flag"].fillna(False) | rows["suspect"].fillna(False)).to_numpy(dtype=bool)
+    flag = np.logical_or(*doubts(rows))
     worst = np.argsort(rows["value"].to_numpy(dtype=float, na_value=np.inf), kind="stable")
     flagged = worst[flag[worst]][:MOST_ROWS]
     rest = np.flatnonzero(~flag)
@@ -232,7 +238,7 @@ def _drawn(rows: pd.DataFrame) -> NDArray[np.int64]:
 
 def _kinds(rows: pd.DataFrame) -> list[str]:
     unknown = rows["flag"].isna().to_numpy()
-    flag, suspect = (rows[name].fillna(False).to_numpy(dtype=bool) for name in ("flag", "suspect"))
+    flag, suspect = doubts(rows)
     reason = rows["reason"].fillna(FLAGGED).astype(str)
     return [
         why if flagged else SUSPECT if doubted else UNFLAGGED if silent else NOT_FLAGGED
@@ -299,7 +305,7 @@ def _draw_histogram(table: pd.DataFrame) -> Figure:
 
     values = table["value"].to_numpy(float, na_value=np.nan)
     known = np.isfinite(values)
-    flagged, suspect = (table[name].fillna(False).to_numpy(dtype=bool) & known for name in ("flag", "suspect"))
+    flagged, suspect = (doubted & known for doubted in doubts(table))
     figure = empty_figure(x="value of a row (left is worse)", y="rows", height=340)
     edges = _edges(values[known])
     centres = [float(a + b) / 2.0 for a, b in pairwise(edges)]
