@@ -79,8 +79,7 @@ class Reference:
         """The rows, a label that is a number as the last coordinate, standardised by the schema."""
         if not self._numeric:
             return self.values
-        spec = self._schema.label
-        return np.column_stack([self.values, (np.asarray(self.labels, dtype=float) - spec.mean) / spec.scale])
+        return np.column_stack([self.values, self._schema.label.standardised(self.labels)])
 
     def moments(self, rows: Bools | None = None) -> ClassMoments:
         """The card of all rows, or of some."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,11 +165,16 @@ def encode_rows(table: Table, schema: Schema, how: Arithmetic = EXACT) -> Floats
         for column in schema.columns:
             column.require(table, schema.missing)
     columns = [column.encode(table.columns[column.name], how.farthest) for column in schema.columns]
-    encoded = np.empty((len(table), schema.encoded_width), order="C" if how is EXACT else "F")
-    for start in range(0, len(table), _TOGETHER):
+    return side_by_side(columns, order="C" if how is EXACT else "F")
+
+
+def side_by_side(parts: Sequence[Floats], *, order: Literal["C", "F"] = "C") -> Floats:
+    """Matrices of the same rows as one."""
+    found = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), order=order)
+    for start in range(0, len(found), _TOGETHER):
         some = slice(start, start + _TOGETHER)
-        np.concatenate([column[some] for column in columns], axis=1, out=encoded[some])
-    return encoded
+        np.concatenate([part[some] for part in parts], axis=1, out=found[some])
+    return found
 
 
 def missing_by_column(table: Table, schema: Schema) -> Integers:

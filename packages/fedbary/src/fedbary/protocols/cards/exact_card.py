@@ -6,7 +6,7 @@ Very wide blocks are projected before, by directions that everybody knows (`narr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
@@ -14,23 +14,21 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.columns.category import category_names
 from fedbary.compute import arrays_for
 from fedbary.compute.arrays import class_sums
 from fedbary.data.spool import ahead
 from fedbary.data.table import PART, Table, changed
 from fedbary.protocols.cards.card import Card, CardColumn, joined
+from fedbary.space.columns import category_places, corners, levels
 from fedbary.space.description import stated_reading
-from fedbary.space.encode import column_kind, column_widths
+from fedbary.space.encode import column_kind, column_widths, project, side_by_side
 from fedbary.space.fit import random_directions
-from fedbary.space.labels import class_names, label_kind
+from fedbary.space.labels import label_kind, named_classes
 from fedbary.space.options import Task
 from fedbary.space.row_identity import different_rows, known_parts
 from fedbary.space.schema import Schema
 
 Floats = NDArray[np.float64]
-
-_TOGETHER = 2048
 
 # Beyond this width a second moment is larger than most tables.
 MOST_COORDINATES = 1024
@@ -85,41 +83,23 @@ def class_codes(table: Table, kind: str) -> tuple[tuple[str, ...], NDArray[np.in
     """The classes, and which of them each row has; one without a name where the label is a number."""
     if kind == "number":
         return ("",), np.zeros(len(table), dtype=np.int64)
-    names, codes = np.unique(class_names(table.labels), return_inverse=True)
+    codes, names = named_classes(table.labels)
     return tuple(names.tolist()), codes
 
 
 def card_points(table: Table, *, unnamed: str | None = None) -> tuple[tuple[CardColumn, ...], Floats]:
     """The columns and the rows as points z; missing cells lie at the mean of the others, and are marked."""
-    columns, parts = [], []
-    for name, values in table.columns.items():
-        column, coordinates = _column(name, values, unnamed)
-        columns.append(column)
-        parts.append(coordinates)
-    points = np.empty((len(table), sum(part.shape[1] for part in parts)))
-    for some in _blocks(len(table)):
-        np.concatenate([part[some] for part in parts], axis=1, out=points[some])
-    return tuple(columns), points
-
-
-def _blocks(rows: int) -> Iterator[slice]:
-    """Rows that stay in the processor's cache together."""
-    return (slice(start, start + _TOGETHER) for start in range(0, rows, _TOGETHER))
+    columns, parts = zip(*(_column(name, values, unnamed) for name, values in table.columns.items()), strict=True)
+    return columns, side_by_side(parts)
 
 
 def _column(name: str, values: NDArray[np.generic], unnamed: str | None) -> tuple[CardColumn, Floats]:
     if column_kind(values) == "categorical":
-        texts = category_names(values).tolist()
-        levels = tuple(sorted({text for text in texts if text not in (None, unnamed)}))
-        place = {level: index for index, level in enumerate(levels)}
-        lacks = None in texts
-        coordinates = np.zeros((len(texts), len(levels) + lacks))
-        for row, text in enumerate(texts):
-            if text is None:
-                coordinates[row, -1] = 1.0
-            elif text != unnamed:
-                coordinates[row, place[text]] = 1.0
-        return CardColumn(name, "categorical", 1, levels, lacks), coordinates
+        named = tuple(sorted(set(levels(values)) - {unnamed}))
+        places = category_places(values, named, other=len(named) + 1)  # a coordinate that is left out again
+        lacks = bool((places < 0).any())
+        coordinates = corners(np.where(places < 0, len(named), places), len(named) + 2)[:, : len(named) + lacks]
+        return CardColumn(name, "categorical", 1, named, lacks), coordinates
     numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     kind = "block" if values.ndim == 2 else "numeric"
     holes = np.isnan(numbers)
@@ -166,7 +146,7 @@ def _by_name(table: Table) -> Table:
 
 def _narrowed(table: Table) -> Table:
     wide = {
-        name: _projected(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
+        name: project(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
         for name, values in table.columns.items()
         if _is_wide(values)
     }
@@ -181,9 +161,3 @@ def _is_wide(values: NDArray[np.generic]) -> bool:
 def _directions(name: str, width: int) -> Floats:
     seed = int.from_bytes(hashlib.sha256(f"{width} {name}".encode()).digest()[:4], "big")
     return random_directions(width, _DIRECTIONS, seed).directions
-
-
-def _projected(values: Floats, directions: Floats) -> Floats:
-    along = values @ directions.T
-    lost = np.maximum((values**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
-    return np.column_stack([along, np.sqrt(lost)])

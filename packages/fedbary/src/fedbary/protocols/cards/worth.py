@@ -69,7 +69,7 @@ def reference_judge(points: Floats, labels: NDArray[np.generic], schema: Schema,
     """
     found: Integers | Floats
     if schema.label.kind == "number":
-        found = (np.asarray(labels, dtype=float) - schema.label.mean) / schema.label.scale
+        found = schema.label.standardised(labels)
         rows = np.arange(len(found))
     else:
         found = class_positions(np.asarray(labels, dtype=np.str_), schema.label.classes)
