@@ -7,7 +7,7 @@ import pytest
 import fedbary as fb
 from codes import parameter
 from fedbary.columns import BY_NAME, Category, Duration, Number
-from fedbary.columns.cells import distinct
+from fedbary.columns.column import distinct
 from fedbary.data.files import read_any_cells
 from fedbary.data.reading import Difference, Reading
 from fedbary.errors import FedbaryError

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.columns.arrays import Array, kind_of
+from fedbary.columns import column_of
+from fedbary.columns.arrays import Array
 from fedbary.data.table import Table
 from fedbary.wording import dash, number, on_one_line
 
 Codes = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
-
-# Kinds of columns that no reading was stated for, in its words.
-_READ_KINDS = {"number": "number", "bool": "boolean", "text": "category", "block": "vector"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +89,7 @@ class CodedTable:
         """How a column was read, in the words of a reading."""
         if name in self.table.reading:
             return self.table.reading[name].kind
-        return _READ_KINDS[kind_of(self.table.columns[name])]
+        return column_of(self.table.columns[name]).kind
 
     @cached_property
     def hashes(self) -> Hashes:

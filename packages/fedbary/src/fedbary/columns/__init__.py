@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fedbary.columns.arrays import Array, kind_of
 from fedbary.columns.category import Category, Dropped, Identifier, Ordered
 from fedbary.columns.column import Clues, Column
 from fedbary.columns.date import Date
@@ -33,8 +34,15 @@ __all__ = [
     "Ordered",
     "Text",
     "Vector",
+    "column_of",
     "guess",
 ]
+
+
+def column_of(values: Array) -> Column:
+    """What an array of a table is, where no reading says how it was read."""
+    kinds = {"number": Number(), "bool": Boolean(), "text": Category()}
+    return Vector(values.shape[1]) if values.ndim == 2 else kinds[kind_of(values)]
 
 
 def guess(clues: Clues) -> Column:

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fedbary.columns.arrays import Array
-from fedbary.columns.cells import MARKS, ColumnCells, Mask, TextCells, as_texts
-from fedbary.columns.column import Clues, Column
+from fedbary.columns.column import MARKS, Clues, Column, ColumnCells, Mask, TextCells, as_texts
 from fedbary.errors import wrong_parameter
 from fedbary.wording import on_one_line
 
@@ -62,7 +61,6 @@ class Identifier(Column):
 
     @classmethod
     def guess(cls, clues: Clues) -> Self | None:
-        """Whatever `names_rows`."""
         if not names_rows(clues):
             return None
         if clues.texts is not None:
@@ -192,7 +190,6 @@ class Ordered(Column):
 
     @classmethod
     def guess(cls, clues: Clues) -> Self | None:
-        """Columns whose type says it."""
         cells = clues.cells
         ordered = isinstance(cells, TextCells) and cells.declared == "ordered" and len(cells.levels) > 1
         return cls(tuple(cells.levels)) if ordered and isinstance(cells, TextCells) else None
@@ -207,7 +204,6 @@ class Ordered(Column):
         return name.strip(), cls(named)
 
     def read(self, cells: ColumnCells) -> tuple[Array, Mask]:
-        """The place of each level."""
         places = {category_name(level): float(place) for place, level in enumerate(self.levels)}
         texts = as_texts(cells)
         values = np.array([places.get(category_name(level), np.nan) for level in texts.levels], dtype=np.float64)
@@ -215,14 +211,12 @@ class Ordered(Column):
 
     @property
     def in_words(self) -> str:
-        """The first levels."""
         if not self.levels:
             return self.plural
         more = " < …" if len(self.levels) > _MOST_SHOWN else ""
         return f"ordered levels {' < '.join(map(on_one_line, self.levels[:_MOST_SHOWN]))}{more}"
 
     def option_value(self, name: str) -> str:
-        """With the levels."""
         return f"{name}={'<'.join(self.levels)}"
 
 

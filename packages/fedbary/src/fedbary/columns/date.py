@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from fedbary.columns.arrays import Array
 from fedbary.columns.category import names_rows
-from fedbary.columns.cells import (
+from fedbary.columns.column import (
     NUMBER_MARKS,
+    Clues,
+    Column,
     ColumnCells,
     Mask,
     TextCells,
@@ -27,9 +29,9 @@ from fedbary.columns.cells import (
     form_of,
     groups,
     matches,
+    mostly,
     present_cells,
 )
-from fedbary.columns.column import Clues, Column, mostly
 from fedbary.columns.number_texts import number_texts
 from fedbary.errors import DataError
 
@@ -92,7 +94,6 @@ class Date(Column):
         return name.strip(), cls(order)
 
     def as_it_is_written(self, clues: Clues) -> Self:
-        """With the order that texts say."""
         cells = clues.cells
         return replace(self, order=self.order or _order(clues, cells)) if isinstance(cells, TextCells) else self
 
@@ -117,7 +118,6 @@ class Date(Column):
         return dict(zip(self.made(name), found, strict=True))
 
     def made(self, name: str) -> tuple[str, ...]:
-        """Days, month and weekday."""
         return name, _MONTH.format(name), _WEEKDAY.format(name)
 
 

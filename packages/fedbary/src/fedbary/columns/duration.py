@@ -13,8 +13,19 @@ from numpy.typing import NDArray
 
 from fedbary.columns.arrays import Array
 from fedbary.columns.category import names_rows
-from fedbary.columns.cells import NUMBER_MARKS, ColumnCells, Mask, TextCells, as_numbers, as_texts, groups, matches
-from fedbary.columns.column import Clues, Column, are_few
+from fedbary.columns.column import (
+    NUMBER_MARKS,
+    Clues,
+    Column,
+    ColumnCells,
+    Mask,
+    TextCells,
+    are_few,
+    as_numbers,
+    as_texts,
+    groups,
+    matches,
+)
 
 # Those of which everybody knows how long they are: no months, no years.
 _HOURS = {"weeks": 168.0, "days": 24.0, "hours": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600}

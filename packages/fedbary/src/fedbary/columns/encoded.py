@@ -9,8 +9,17 @@ import numpy as np
 
 from fedbary.columns.arrays import LARGEST, Array, block_dtype, refuse_infinite
 from fedbary.columns.category import is_free_text, names_of, names_rows
-from fedbary.columns.cells import VECTORS, ColumnCells, Mask, TextCells, as_texts, form_of, present_cells
-from fedbary.columns.column import Clues, Column
+from fedbary.columns.column import (
+    VECTORS,
+    Clues,
+    Column,
+    ColumnCells,
+    Mask,
+    TextCells,
+    as_texts,
+    form_of,
+    present_cells,
+)
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import on_one_line
@@ -34,7 +43,6 @@ class Vector(Column):
 
     @classmethod
     def guess(cls, clues: Clues) -> Self | None:
-        """Objects of which some are lists or arrays."""
         if form_of(clues.cells) != "vectors":
             return None
         first = next((cell for cell in clues.cells if cell is not None), ())  # type: ignore[union-attr]
@@ -62,7 +70,6 @@ class Vector(Column):
 
     @property
     def in_words(self) -> str:
-        """With their width."""
         return f"vectors of {self.width:,} numbers" if self.width else self.plural
 
 
@@ -79,7 +86,6 @@ class Encoded(Column):
 
     @property
     def in_words(self) -> str:
-        """By which encoder."""
         return f"{self.plural} by the encoder {on_one_line(self.encoder)}" if self.encoder else self.kind
 
 
@@ -95,11 +101,9 @@ class Image(Encoded):
 
     @classmethod
     def guess(cls, clues: Clues) -> Self | None:
-        """Objects that are no vectors."""
         return cls() if form_of(clues.cells) == "images" else None
 
     def read(self, cells: ColumnCells) -> tuple[Array, Mask]:
-        """The cells as they are, for the encoder."""
         if isinstance(cells, TextCells):
             cells = cells.spread(np.fromiter(cells.levels, dtype=object), None)
         return cells, np.zeros(len(cells), dtype=bool)

@@ -9,8 +9,18 @@ import numpy as np
 
 from fedbary.columns.arrays import LARGEST, Array
 from fedbary.columns.category import names_rows
-from fedbary.columns.cells import NUMBER_MARKS, ColumnCells, Mask, TextCells, form_of, matches, present_cells
-from fedbary.columns.column import Clues, Column, mostly
+from fedbary.columns.column import (
+    NUMBER_MARKS,
+    Clues,
+    Column,
+    ColumnCells,
+    Mask,
+    TextCells,
+    form_of,
+    matches,
+    mostly,
+    present_cells,
+)
 from fedbary.columns.date import Date
 from fedbary.columns.number_texts import number_texts
 from fedbary.errors import DataError
@@ -46,7 +56,6 @@ class Number(Column):
         return cls(_decimal(clues, cells)) if mostly(clues, cells, read, "numbers") else None
 
     def as_it_is_written(self, clues: Clues) -> Self:
-        """With the decimal point that texts say."""
         cells = clues.cells
         return replace(self, decimal=_decimal(clues, cells, self.decimal)) if isinstance(cells, TextCells) else self
 

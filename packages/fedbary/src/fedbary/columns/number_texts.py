@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.columns.cells import Mask, TextCells, as_arrow, as_numbers, groups, matches
+from fedbary.columns.column import Mask, TextCells, as_arrow, as_numbers, groups, matches
 
 Floats = NDArray[np.float64]
 

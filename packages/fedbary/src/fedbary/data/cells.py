@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbary.columns import Column, Image
 from fedbary.columns.arrays import ACCEPTED, Array, block_dtype
-from fedbary.columns.cells import VECTORS, ColumnCells, TextCells, distinct, stripped, written
+from fedbary.columns.column import VECTORS, ColumnCells, TextCells, distinct, stripped, written
 from fedbary.data.formats.text_files import PER_CELL
 from fedbary.errors import DataError
 from fedbary.wording import shown_cell

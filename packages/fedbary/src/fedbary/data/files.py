@@ -15,7 +15,7 @@ import numpy as np
 
 from fedbary.columns import Category, Column, Dropped, Number
 from fedbary.columns.arrays import LARGEST, Array, as_ids, naming
-from fedbary.columns.cells import TextCells, as_texts
+from fedbary.columns.column import TextCells, as_texts
 from fedbary.data.cells import any_cells_of, any_text, plain_cells
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.formats.cells import OwnedRows, without_column
@@ -23,8 +23,7 @@ from fedbary.data.frames import check_roles, label_names, require_unique, texts,
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
-from fedbary.data.reader import named_columns, read_columns, told_reading
-from fedbary.data.reading import Reading, agreed_reading, differences
+from fedbary.data.reading import Reading, agreed_reading, differences, named_columns, read_columns, told_reading
 from fedbary.data.stored import stored_table
 from fedbary.data.table import Table
 from fedbary.errors import DataError

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from fedbary.checks import did_you_mean
 from fedbary.columns import Dropped
 from fedbary.columns.arrays import ACCEPTED, Array, as_labels
-from fedbary.columns.cells import ColumnCells, TextCells
+from fedbary.columns.column import ColumnCells, TextCells
 from fedbary.columns.number_texts import NumberTexts, numbers_of
 from fedbary.data.cells import cells_of
 from fedbary.data.options import ReadOptions
-from fedbary.data.reader import decide, left_out, read_columns, told_reading
-from fedbary.data.reading import Reading
+from fedbary.data.reading import Reading, decide, left_out, read_columns, told_reading
 from fedbary.errors import DataError
 from fedbary.notes import Note
 from fedbary.wording import shown_cell
@@ -36,39 +35,26 @@ def features_of(
     ``others`` are the columns that came beside them, the label and the id, which options may name, too; and so may they
     name what was agreed upon.
     """
-    cells, reading, guessed = decided(frame, options, agreed, others)
-    left_out = {name: how for name, how in reading.items() if name not in cells}
-    used = Reading({name: how for name, how in reading.items() if name in cells})
-    columns, stated, encoded = read_columns(cells, used, encoder=options.encoder)
-    require_unique(stated.columns())
-    return columns, Reading({**stated, **left_out}), (*guessed, *encoded)
-
-
-def decided(
-    frame: pd.DataFrame, options: ReadOptions, agreed: Reading | None = None, others: Sequence[str] = ()
-) -> tuple[dict[str, ColumnCells], Reading, tuple[Note, ...]]:
-    """The cells of columns that are used, how each column is read, and notes on what was guessed; see `features_of`."""
     names = [str(name) for name in frame.columns]
     require_unique(names)
     told = told_reading(names, options, (*others, *(agreed or ())))
     cells: dict[str, ColumnCells] = {}
-    unread: list[DataError] = []
+    foreign: list[DataError] = []
     for place, name in enumerate(names):
         try:
-            if is_used(told, name):
+            if name not in told or not told[name].left_out:
                 cells[name] = cells_of(name, frame.iloc[:, place])
         except DataError as error:
-            unread.append(error)
-    if unread and not cells:
-        raise unread[0]
-    reading, notes = decide(cells, options, told, agreed)
-    dropped = {str(error.note.facts["column"]): Dropped() for error in unread}
-    return cells, Reading({**reading, **dropped}), (*notes, *map(left_out, unread))
-
-
-def is_used(told: Reading, name: str) -> bool:
-    """Whether a column is not left out by what was told."""
-    return name not in told or not told[name].left_out
+            foreign.append(error)
+    if foreign and not cells:
+        raise foreign[0]
+    reading, guessed = decide(cells, options, told, agreed)
+    beside = {name: column for name, column in reading.items() if name not in cells}
+    beside |= {str(error.note.facts["column"]): Dropped() for error in foreign}
+    used = Reading({name: column for name, column in reading.items() if name in cells})
+    columns, stated, encoded = read_columns(cells, used, encoder=options.encoder)
+    require_unique(stated.columns())
+    return columns, Reading({**stated, **beside}), (*guessed, *map(left_out, foreign), *encoded)
 
 
 def labelled(name: str, labels: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.intp] | None, tuple[Note, ...]]:

@@ -18,7 +18,7 @@ import numpy as np
 from fedbary.columns import Boolean, Category, Column, Date, Dropped, Encoded, Image, Number, Vector
 from fedbary.columns.arrays import Array, naming, refuse_infinite
 from fedbary.columns.category import may_name_persons
-from fedbary.columns.cells import ColumnCells
+from fedbary.columns.column import ColumnCells
 from fedbary.data.cells import cells_of_arrow, matrix_of, pandas_column
 from fedbary.data.formats import decoding
 from fedbary.data.formats.arrow_files import (
@@ -32,12 +32,11 @@ from fedbary.data.formats.arrow_files import (
 )
 from fedbary.data.formats.cells import clean_names, refuse_rows
 from fedbary.data.formats.images import with_images
-from fedbary.data.frames import check_roles, is_used, labelled, labels_from_series, require_unique
+from fedbary.data.frames import check_roles, labelled, labels_from_series, require_unique
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import person_codes, repeat_notes
 from fedbary.data.places import AnyPath, file_name, is_url
-from fedbary.data.reader import decide, left_out, told_reading
-from fedbary.data.reading import Reading
+from fedbary.data.reading import Reading, decide, left_out, told_reading
 from fedbary.data.table import ColumnSource, Places, Table
 from fedbary.errors import DataError
 from fedbary.notes import Note
@@ -93,7 +92,7 @@ def stored_table(
         persons = None if asked.person is None else person_codes(role(asked.person))
         columns = {name: field for name, field in fields.items() if name not in others}
         told = told_reading(list(columns), asked, (*others, *(reading or ())))
-        used = {name: field for name, field in columns.items() if is_used(told, name)}
+        used = {name: field for name, field in columns.items() if name not in told or not told[name].left_out}
         sample = next(rows_in_parts(rows, _SAMPLE, list(used.values()))) if used else None
         look = _Look(rows, used, Reading({**(reading or {}), **told}), sample)
         if look.has_images(file if file.is_dir() else file.parent):

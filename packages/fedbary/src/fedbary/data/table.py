@@ -415,11 +415,9 @@ class _ChangedColumns(ColumnSource):
         return len(self.first)
 
     def parts(self, rows: int) -> Iterator[Mapping[str, Array]]:
-        """Those of the changed parts."""
         return (self.change(part).columns for part in self.source.batches(rows))
 
     def choose(self, places: Places) -> Mapping[str, Array]:
-        """Those of the changed rows."""
         return changed(self.source.take(places), self.change).columns
 
     @cached_property

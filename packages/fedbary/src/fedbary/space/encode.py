@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.columns.arrays import kind_of
+from fedbary.columns import column_of
 from fedbary.columns.column import UNREAD
 from fedbary.data.reading import Difference, differences
 from fedbary.data.table import Table
@@ -26,7 +26,6 @@ from fedbary.space.schema import Schema
 
 # Scales from the mean beyond which a number lies no farther away: no honest cost is that large.
 FARTHEST = 1e6
-_SCHEMA_KINDS = {"number": "numeric", "bool": "boolean", "text": "categorical", "block": "block"}
 # Numbers that categories and label coordinates may add to a table's own: four gigabytes.
 _MOST_ADDED = 2**29
 # Rows of which columns are put side by side at a time: they stay in the processor's cache.
@@ -146,7 +145,7 @@ def require_widths(widths: Mapping[str, int | None], rows: int, schema: Schema, 
 
 def column_kind(values: NDArray[np.generic]) -> str:
     """The kind of a column in a schema's words: ``block``, ``boolean``, ``numeric`` or ``categorical``."""
-    return _SCHEMA_KINDS[kind_of(values)]
+    return column_of(values).schema_kinds[0]
 
 
 def encode(table: Table, schema: Schema) -> Floats:
