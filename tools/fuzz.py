@@ -34,8 +34,8 @@ os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
 import numpy as np
 
 import fedbary as fb
-from fedbary.cli.ui.file_screen import facts, for_programs
-from fedbary.cli.ui.study import Study
+from fedbary.cli.commands.show import facts, for_programs
+from fedbary.cli.ui.inputs import Study
 from fedbary.data.files import read_any_cells
 from fedbary.engines.files.message_file import AnswerFiles, FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError

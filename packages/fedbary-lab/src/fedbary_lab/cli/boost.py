@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.command import CONFIG, command
+from fedbary.cli.ui.inputs import client_paths, given_files, read_reference
 from fedbary.cli.ui.options import (
     FILES,
     LIST,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedbary.cli.ui.client_files import client_paths, given_files, read_reference
 from fedbary.cli.ui.command import CONFIG, command
+from fedbary.cli.ui.inputs import client_paths, given_files, read_reference
 from fedbary.cli.ui.options import (
     FILES,
     LIST,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.cli.ui.client_files import read_reference
 from fedbary.cli.ui.command import command
+from fedbary.cli.ui.inputs import read_reference
 from fedbary.cli.ui.options import LABEL_COLUMN, ROW_ID, SEED, argument, flag, one_of, option, refuse_file
 from fedbary.cli.ui.settings import OWN_READING, chosen_protocol
 from fedbary.cli.ui.terminal import spinner
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SettingsError
+from fedbary.filling import COMMAND
 from fedbary.protocols.registry import DEFAULT, PROTOCOLS
 from fedbary.views.page import Grid, Items, Line, Page, Part
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
     from fedbary.auditing import Audit
@@ -100,9 +102,6 @@ def audit(
 
 
 def _parts(result: Audit) -> list[Part]:
-    from fedbary.filling import COMMAND
-    from fedbary.wording import counted
-
     rows = counted(result.rows, "row")
     columns = ("attack", "value", "95 % interval", "promised", "holds")
     return [

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import OWN_LABEL, OWN_TABLE, ROW_ID, option
+from fedbary.cli.ui.results import guess_parts
 from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
+from fedbary.errors import DataError
 from fedbary.filling import COMMAND
+from fedbary.notes import Note
 from fedbary.views.page import HEADING, Grid, Items, Line, Page, Part
 from fedbary.wording import counted, number
 
@@ -70,7 +73,6 @@ def _parts(checkup: Checkup) -> list[Part]:
     """What a table holds, and what was found in it, the worst first."""
     from fedbary.checkup.findings import Severity
     from fedbary.checkup.result import of_columns
-    from fedbary.cli.ui.results import guess_parts
 
     copies = f", {counted(checkup.copies, 'row')} repeating an earlier one" if checkup.copies else ", none twice"
     used = counted(sum(column.used for column in checkup.columns), "feature column")
@@ -111,8 +113,6 @@ def _first(
 def _refusal(checkup: Checkup) -> DataError:
     """Why a federation would refuse the table, in one sentence."""
     from fedbary.checkup.findings import Severity
-    from fedbary.errors import DataError
-    from fedbary.notes import Note
 
     first, *others = checkup.of(Severity.REFUSED)
     if not others:

@@ -7,8 +7,20 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from fedbary.cli.commands.rows import worst_rows
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import OPEN, option, output_folder
+from fedbary.cli.ui.results import (
+    files_worth_opening,
+    owner_report_file,
+    valuation_data,
+    verdict_parts,
+    with_sources,
+    write_outcome,
+)
+from fedbary.cli.ui.session import program
+from fedbary.cli.ui.terminal import open_file, progress
+from fedbary.data.options import ReadOptions
 from fedbary.views.page import HEADING, Items, Line, Page, Part
 
 if TYPE_CHECKING:
@@ -60,10 +72,7 @@ def demo(
     quarter of the diagnoses are wrong, and in clinic_e 40 % of the laboratory's values are missing. 1200 more patients,
     whose diagnoses are known to be right, are the reference. Everything runs on this machine, without network.
     """
-    from fedbary.cli.ui.results import owner_report_file, valuation_data, with_sources, write_outcome
-    from fedbary.cli.ui.terminal import open_file, progress
     from fedbary.data.export import write
-    from fedbary.data.options import ReadOptions
     from fedbary.valuation.storage import check_output
 
     check_output(output)
@@ -91,9 +100,6 @@ def demo(
 
 
 def _parts(result: Valuation, clinics: Clinics, written: dict[str, str], output: Path) -> list[Part]:
-    from fedbary.cli.commands.rows import worst_rows
-    from fedbary.cli.ui.results import files_worth_opening, verdict_parts
-
     parts = [*verdict_parts(result), ""]
     for name in clinics.spoilt:  # what only the owners would see: their rows never leave them
         rows = result.rows(name).assign(labelled=clinics.clients[name].labels)
@@ -104,8 +110,6 @@ def _parts(result: Valuation, clinics: Clinics, written: dict[str, str], output:
 
 
 def _next_commands(output: Path) -> list[str]:
-    from fedbary.cli.ui.session import program
-
     data, fedbary = output / "data", program()
     columns = f"--label {LABEL} --id {ROW_ID}"
     clinics = quote(str(data / "clinic_*.parquet"))

@@ -12,9 +12,11 @@ from importlib import util
 from importlib.metadata import entry_points
 
 from fedbary.cli.ui.command import command
+from fedbary.cli.ui.session import one_line
 from fedbary.deploy.network import Finding, package_finding, requirements, unmet, version
 from fedbary.satellites import EXTRAS, is_missing
 from fedbary.views.page import HEADING, Cell, Grid, Line, Page, Part
+from fedbary.wording import counted
 
 BROKEN = 2
 _LEAST_PYTHON = (3, 11)
@@ -45,9 +47,6 @@ def doctor() -> Page:
 
 def findings_page(found: Sequence[Finding], *, commands: bool = False) -> Page:
     """What was found, one line each, with remedies to type: advice, or ``commands``, which stay on one line."""
-    from fedbary.cli.ui.session import one_line
-    from fedbary.wording import counted
-
     healthy = not any(finding.state == "problem" and finding.needed for finding in found)
     rows = [(finding.what, Cell(finding.state, _LOOKS[finding.state]), finding.words) for finding in found]
     parts: list[Part] = [Grid(("what", "state", "found"), rows)]

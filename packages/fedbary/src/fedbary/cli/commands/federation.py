@@ -16,8 +16,8 @@ from fedbary.cli.commands.federation_run import FOLDER, command_line, doctor_ste
 from fedbary.cli.ui.command import command, group, register
 from fedbary.cli.ui.options import argument, comma_separated, flag, one_of, option
 from fedbary.cli.ui.session import one_line
-from fedbary.deploy.network import Finding
-from fedbary.deploy.plan import ENGINES
+from fedbary.deploy.network import Finding, Step, network, opened
+from fedbary.deploy.plan import ENGINES, Plan
 from fedbary.errors import SettingsError
 from fedbary.views.page import Grid, Line, Page, Part
 from fedbary.wording import counted
@@ -56,9 +56,6 @@ def init(
     DIR/README.md says who gets which file, and how to start. Each data owner gets one folder, DIR/nodes/NAME, with a
     key that is theirs. Nothing is started, and nothing is sent: the last lines say what to type next.
     """
-    from fedbary.deploy.network import network
-    from fedbary.deploy.plan import Plan
-
     names, more = comma_separated(nodes), comma_separated(san or "")
     plan = Plan(names, host=host, port=port, node_port=node_port, days=days, san=more, engine=engine)
     net = network(plan.engine)
@@ -79,8 +76,6 @@ def init(
 @command("fedbary federation status my-federation")
 def status(folder: Path = FOLDER) -> Page:
     """Say when the certificates end, whether the server answers, and which nodes are registered and online."""
-    from fedbary.deploy.network import opened
-
     place, plan, net = opened(folder)
     found = net.status(place)
     server = found["server"]
@@ -112,8 +107,6 @@ def doctor(folder: Path = FOLDER) -> Page:
     clock, and the disk. Every line is ok, missing (a node that is off, for one) or a problem, with the remedy. Nothing
     is changed. Exit code 2: there is a problem.
     """
-    from fedbary.deploy.network import opened
-
     place, plan, net = opened(folder)
     found = net.status(place)
     page = findings_page(findings(place, plan, net, found), commands=True)
@@ -128,8 +121,6 @@ def add_node(folder: Path = FOLDER, names: list[str] = argument("The new nodes."
     Each gets a folder, DIR/nodes/NAME, with a key of its own; nothing of the others changes. Where the server runs, it
     is told of them at once; the lines at the end say whom to send what, and what to type next.
     """
-    from fedbary.deploy.network import opened
-
     place, plan, net = opened(folder)
     for name in names:
         if name in plan.nodes:
@@ -158,8 +149,6 @@ def rotate_keys(
     certificate of the server is signed by the authority in DIR/ca, by which the nodes know it again; start the server
     anew afterwards. The lines at the end say what has to be sent to whom. What was interrupted can be done again.
     """
-    from fedbary.deploy.network import opened
-
     place, plan, net = opened(folder)
     chosen = known_nodes(plan, nodes) if nodes else [] if server else list(plan.nodes)
     files = net.rotate(place, plan, chosen, server=server)
@@ -173,8 +162,6 @@ def rotate_keys(
 
 def _run_step(folder: Path) -> Step:
     """A run, once all else is done."""
-    from fedbary.deploy.network import Step
-
     line = command_line("run", folder, "--reference FILE --label COLUMN")
     return Step(line, "to value the nodes; without --reference and --label, among each other")
 

@@ -10,10 +10,15 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
+from fedbary.cli.commands.watch import follow, look_until
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import PROTOCOL, ROW_ID, argument, comma_separated, flag, option, output_folder
+from fedbary.cli.ui.results import valuation_data, valuation_page, written_files
 from fedbary.cli.ui.session import on_interrupt, one_line, program, session
 from fedbary.cli.ui.settings import OF_RUN, chosen_protocol
+from fedbary.cli.ui.terminal import has_screen, open_file, screen
+from fedbary.cli.ui.terminal import show as show_parts
+from fedbary.deploy.network import Step, opened
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import RowRules, Space
@@ -70,8 +75,6 @@ def run(
     Ctrl-C stops the run, and --resume goes on with its finished rounds. Exit codes: 0 all nodes are valued, 3 some
     failed and the result is written, 2 nothing could be done, and the last lines say what to type.
     """
-    from fedbary.cli.ui.terminal import show as show_parts
-    from fedbary.deploy.network import opened
     from fedbary.deploy.runs import SubmittedRun, typed_settings
     from fedbary.engines.coordinator import RunConfig
     from fedbary.engines.live import Watched
@@ -127,9 +130,6 @@ def run(
 
 def _follow(run: SubmittedRun, watched: Watched) -> None:
     """Show the run as it goes on."""
-    from fedbary.cli.commands.watch import follow, look_until
-    from fedbary.cli.ui.terminal import screen
-
     console = screen()
     with on_interrupt(lambda: _stopped(run, watched)):
         if session().json or console.quiet:
@@ -143,10 +143,6 @@ def _follow(run: SubmittedRun, watched: Watched) -> None:
 
 def _page(run: SubmittedRun, watched: Watched, folder: Path, plan: Plan, net: Network, *, show: bool | None) -> Page:
     """How the run ended, and what to type where nothing could be done."""
-    from fedbary.cli.ui.results import valuation_data, valuation_page, written_files
-    from fedbary.cli.ui.terminal import has_screen, open_file
-    from fedbary.cli.ui.terminal import show as show_parts
-    from fedbary.deploy.network import Step
     from fedbary.engines.coordinator import RunStatus
     from fedbary.valuation.result import Valuation
 
@@ -188,8 +184,6 @@ def command_part(step: Step) -> Line:
 
 def doctor_step(folder: Path) -> Step:
     """A look at everything."""
-    from fedbary.deploy.network import Step
-
     return Step(command_line("doctor", folder), "to see what is missing")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import LEDGER_FILE, flag, option
 from fedbary.errors import DataError, SettingsError
+from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, FREE, QUESTION, REFUSAL, REPLY, RESET, TORN, Ledger
 from fedbary.views.page import HEADING, Files, Grid, Items, Line, Page, Part
 from fedbary.wording import counted
 
@@ -43,7 +45,6 @@ def ledger(
     the head, also stands in the file 'head' beside it and in your reports: a ledger that was cut or edited is refused
     here, and by your node, until you have restored it or decided with --accept.
     """
-    from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import OwnerPolicy
 
     if not file.is_file():
@@ -67,7 +68,6 @@ def ledger(
 
         together = composed(((entry.epsilon, entry.delta) for entry in account.current), delta)
         totals |= {"delta": delta, "epsilon_for_delta": together}
-    from dataclasses import asdict
 
     data = {"totals": totals, "entries": [asdict(entry) for entry in account.entries]}
     return Page(_parts(account, totals, most), data)
@@ -142,8 +142,6 @@ def _guarded(record: dict[str, Any]) -> str:
 
 def _totals(account: Account, policy: OwnerPolicy | None) -> dict[str, Any]:
     from decimal import Decimal
-
-    from fedbary.guard.ledger import FAILURE, QUESTION, REFUSAL, REPLY, RESET
 
     spent = account.spent()
     budget = None if policy is None else account.budget(policy.epsilon_budget)
@@ -222,8 +220,6 @@ def _when(time: str) -> str:
 
 
 def _what(entry: Entry) -> str:
-    from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, FREE, QUESTION, REFUSAL, RESET, TORN
-
     if entry.what == QUESTION:
         return f"(question of the {entry.protocol} protocol opened)"
     if entry.what == ALLOW:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbary.cli.commands.show import file_page, for_programs
 from fedbary.cli.ui.command import command
-from fedbary.cli.ui.file_screen import file_page, for_programs
+from fedbary.cli.ui.inputs import STUDY_FILE, Study, is_study
 from fedbary.cli.ui.options import (
     DEVICE,
     LEDGER,
@@ -67,7 +68,6 @@ def ask(
     the answer back; `fedbary value FOLDER ANSWERS` reads the answers, and asks on where the protocol has further
     rounds. Your validation rows stay here: what leaves of them is what `fedbary show` prints of a question.
     """
-    from fedbary.cli.ui.study import NAME, Study, is_study
     from fedbary.guard.node import Asked
 
     if is_study(output):
@@ -90,7 +90,7 @@ def ask(
         f"  fedbary value {output} *.answer",
     )
     parts: list[Part] = [*map(written, questions), "", *(Line(words, whole=True) for words in advice)]
-    return Page(parts, {"study": output / NAME, "questions": questions})
+    return Page(parts, {"study": output / STUDY_FILE, "questions": questions})
 
 
 @command("fedbary card mine.parquet --label diagnosis -o mine.card", reading=OWN_READING)

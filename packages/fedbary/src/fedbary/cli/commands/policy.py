@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
+from fedbary.checks import number
 from fedbary.cli.ui.command import command, group, register
 from fedbary.cli.ui.options import LEDGER_FILE, argument, flag, one_of, option
+from fedbary.cli.ui.results import written
+from fedbary.cli.ui.settings import chosen_protocol
+from fedbary.cli.ui.terminal import show
 from fedbary.errors import DataError, SettingsError
+from fedbary.guard.ledger import Ledger
 from fedbary.protocols.registry import PROTOCOLS
 from fedbary.views.page import Grid, Line, Page
+from fedbary.wording import counted
 
 
 @command("fedbary policy init policy.toml", json=False)
 def init(file: Path = argument("Where to write it.", default=Path("policy.toml"))) -> Page:
     """Write a policy file that explains its keys; only you can read it, and none is overwritten."""
-    import os
-
-    from fedbary.cli.ui.results import written
     from fedbary.guard.policy import OwnerPolicy
 
     try:
@@ -33,8 +39,6 @@ def init(file: Path = argument("Where to write it.", default=Path("policy.toml")
 @command("fedbary policy check policy.toml")
 def check(file: Path = argument("Your policy file.", default=Path("policy.toml"))) -> Page:
     """Read a policy file and say what it allows; a wrong key or value ends with exit code 2."""
-    from dataclasses import asdict
-
     from fedbary.guard.policy import OwnerPolicy
 
     own = OwnerPolicy.load(file)
@@ -61,14 +65,7 @@ def allow(
     FILE is the ledger of the table; the decision becomes a line of it. Your policy file stays as it is, and all else
     that it forbids stays forbidden. A message that was answered before is answered anew.
     """
-    import sys
-
-    from fedbary.checks import number
-    from fedbary.cli.ui.settings import chosen_protocol
-    from fedbary.cli.ui.terminal import show
-    from fedbary.guard.ledger import Ledger
     from fedbary.guard.policy import REVEALS
-    from fedbary.wording import counted
 
     chosen_protocol(protocol, {})
     for name, value in (("epsilon", epsilon), ("delta", delta)):

@@ -1,33 +1,38 @@
-"""`fedbary preview`: an owner sees, number by number, what would be sent; nothing is."""
+"""`fedbary preview`: an owner sees, number by number, what would be sent, and what a server learns by it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbary.cli.ui.client_files import read_reference
+from fedbary.cli.commands.show import arrays_of, shape_of
 from fedbary.cli.ui.command import command
+from fedbary.cli.ui.inputs import read_reference
 from fedbary.cli.ui.options import LABEL_COLUMN, OWN_TABLE, ROW_ID, one_of, option
-from fedbary.cli.ui.preview_screen import Rehearsed, for_programs, preview_parts
 from fedbary.cli.ui.results import guess_parts
+from fedbary.cli.ui.session import one_line
 from fedbary.cli.ui.settings import OWN_READING, chosen_protocol
 from fedbary.data.options import ReadOptions
 from fedbary.errors import DataError, SettingsError
-from fedbary.protocols.registry import DEFAULT, PROTOCOLS
-from fedbary.views.page import Page
+from fedbary.filling import COMMAND
+from fedbary.protocols.registry import DEFAULT, PROTOCOLS, learned
+from fedbary.space.options import RowRules
+from fedbary.views.page import HEADING, Grid, Items, Line, Page, Part
+from fedbary.wording import counted
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fedbary.data.table import Table
-    from fedbary.protocols.messages import Message, Settings
+    from fedbary.guard.policy import OwnerPolicy
+    from fedbary.protocols.messages import Failure, Message, Reply, Settings
 
 _REFUSED = 2
+_FIRST_VALUES = 4
 
 
-@command(
-    "fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet",
-    reading=OWN_READING,
-)
+@command("fedbary preview mine.parquet --label diagnosis --reference like-theirs.parquet", reading=OWN_READING)
 def preview(
     table: str = OWN_TABLE,
     *,
@@ -54,27 +59,28 @@ def preview(
     refuse.
     """
     from fedbary.data.files import read, read_any_cells
-    from fedbary.filling import COMMAND
     from fedbary.guard.policy import OwnerPolicy
+    from fedbary.protocols.messages import Failure
     from fedbary.space.encode import require_readable
     from fedbary.space.schema import Schema
 
     name = protocol or ("sketch" if message else DEFAULT)
     private = {} if epsilon is None else {"epsilon": epsilon}
     chosen_protocol(name, private)  # refuses what the protocol does not have
-    willing = OwnerPolicy(protocols=(name,))
-    own = willing if policy is None else OwnerPolicy.load(policy)
+    own = OwnerPolicy(protocols=(name,)) if policy is None else OwnerPolicy.load(policy)
     asked = replace(own.most_telling(name, min_group), **private)
-    _check_sources(asked, reference, message, others)
+    if message is not None and (reference is not None or others):
+        raise SettingsError("cli.message-alone")
+    if message is None and reference is None and asked.needs_reference:
+        raise SettingsError("cli.preview-needs-reference", protocol=asked.name)
     settings = own.applied(asked)
-    saved, agreed = None, None
+    saved, target, agreed = None, None, None
     if message is not None:
         from fedbary.engines.files.message_file import FileKind, MessageFile
 
         saved, _ = MessageFile.load(message, FileKind.QUESTION, FileKind.MODEL).message()
         if "schema" in saved.scalars:
             agreed = Schema.from_json(str(saved.scalars["schema"])).whole_reading
-    target = None
     if reference is not None:
         target = read_reference(reference, label, row_id, reading).replace(origin="reference")
         agreed = target.reading
@@ -89,35 +95,32 @@ def preview(
         if agreed is None:
             raise
         own_rows = error
-    found = _rehearse(asked, settings, [own_rows, *rest], target, saved)
+    exchanges = _rehearsed(asked, settings, [own_rows, *rest], target, saved)
     guesses = [] if isinstance(own_rows, DataError) else [note.text(COMMAND) for note in own_rows.notes]
-    parts = preview_parts(settings, found, own, with_reference=bool(reference or message), supposed=policy is None)
-    refused = any(exchange.refusal is not None for exchange in found)
-    data = for_programs(settings, found) | {"guesses": guesses}
-    return Page([*guess_parts(guesses), *parts], data, _REFUSED if refused else 0)
+    parts = [part for exchange in exchanges for part in _exchange(*exchange)]
+    replies = [answer for _, answer in exchanges if not isinstance(answer, Failure)]
+    if replies:
+        with_reference = bool(reference or message)
+        parts += _summary(settings, replies, own, with_reference=with_reference, supposed=policy is None)
+    else:
+        parts += ["", "Nothing would be answered, and nothing was sent: the preview ran on this machine only."]
+    data: dict[str, Any] = {"protocol": settings.name, "settings": asdict(settings)}
+    data |= {"answers": [_data(*exchange) for exchange in exchanges], "guesses": guesses}
+    return Page([*guess_parts(guesses), *parts], data, _REFUSED if len(replies) < len(exchanges) else 0)
 
 
-def _check_sources(asked: Settings, reference: Path | None, message: Path | None, others: list[Path] | None) -> None:
-    if message is not None and (reference is not None or others):
-        raise SettingsError("cli.message-alone")
-    if message is None and reference is None and asked.needs_reference:
-        raise SettingsError("cli.preview-needs-reference", protocol=asked.name)
-
-
-def _rehearse(
+def _rehearsed(
     asked: Settings,
     settings: Settings,
     tables: list[Table | DataError],
     reference: Table | None,
     message: Message | None,
-) -> list[Rehearsed]:
+) -> list[tuple[Message, Reply | Failure]]:
     """One message, or the whole protocol, in this process; returns what concerns the first client."""
     import secrets
 
     from fedbary.engines.local import PreviewEngine, one_thread
     from fedbary.engines.run import Work, run
-    from fedbary.protocols.messages import Failure
-    from fedbary.valuation.rows import RowRules
 
     rules, engine = RowRules(), PreviewEngine()
     named = {f"client {index}": table for index, table in enumerate(tables)}
@@ -128,7 +131,65 @@ def _rehearse(
         else:
             server = asked.server(names, reference, asked.space(None), rules=rules, seed=secrets.randbits(48))
             run(server, engine)
-    return [
-        Rehearsed(sent, None, answer) if isinstance(answer, Failure) else Rehearsed(sent, answer, None)
-        for sent, answer in engine.recorded
+    return list(engine.recorded)
+
+
+def _exchange(message: Message, answer: Reply | Failure) -> list[Part]:
+    """A message of the server, and every number that this owner would send, or the code that says why there is none."""
+    from fedbary.guard.guarded_client import failure, reply_bytes
+    from fedbary.protocols.messages import Failure
+
+    asked = f"The server asks '{one_line(message.kind)}', round {message.round}"
+    if isinstance(answer, Failure):
+        sent = f"sent: {one_line(str(failure(answer).note))}"
+        alone = f"for you alone: {one_line(answer.note.text(COMMAND))}"
+        return ["", Line(f"{asked}: you refuse", HEADING), sent, alone]
+    rows: list[tuple[str, str, str]] = [
+        (name, type(value).__name__, repr(value)) for name, value in answer.scalars.items()
     ]
+    rows += [(name, shape_of(array), _first_values(array)) for name, array in answer.arrays.items()]
+    rows += [("note", note.code, one_line(str(note.redacted()))) for note in answer.notes]
+    numbers = Grid(("name", "kind", "value"), rows) if rows else "an empty answer: that the message has come"
+    return ["", Line(f"{asked}: you send {reply_bytes(answer):,} bytes", HEADING), numbers]
+
+
+def _first_values(array: np.ndarray) -> str:
+    first = ", ".join(f"{value:.6g}" for value in array.ravel()[:_FIRST_VALUES].tolist())
+    return first + (", …" if array.size > _FIRST_VALUES else "")
+
+
+def _data(message: Message, answer: Reply | Failure) -> dict[str, Any]:
+    from fedbary.guard.guarded_client import failure, reply_bytes
+    from fedbary.protocols.messages import Failure
+
+    asked = {"asked": message.kind, "round": message.round}
+    if isinstance(answer, Failure):
+        return asked | {"refusal": failure(answer).note.to_json()}
+    numbers = {"scalars": dict(answer.scalars), "arrays": arrays_of(answer.arrays, "dtype")}
+    notes = [note.redacted().to_json() for note in answer.notes]
+    return {**asked, "bytes": reply_bytes(answer), **numbers, "notes": notes}
+
+
+def _summary(
+    settings: Settings, replies: list[Reply], policy: OwnerPolicy, *, with_reference: bool, supposed: bool
+) -> list[Part]:
+    """How many bytes, what the server learns by them, and what else the policy allows.
+
+    ``supposed`` says that the owner has named no policy file, so that the policy is one which allows the protocol.
+    """
+    from fedbary.guard.guarded_client import reply_bytes
+
+    facts = {"protocol": settings.name, **asdict(settings), "reference_rows": 1 if with_reference else None}
+    lesson = learned(facts)
+    lines = [] if lesson is None else [*lesson.server, *lesson.warnings]
+    size = f"{counted(len(replies), 'answer')} of {sum(map(reply_bytes, replies)):,} bytes"
+    parts: list[Part] = ["", Line(f"In all {size}. From them the server learns", HEADING), Items(lines)]
+    if getattr(settings, "epsilon", None) is not None:
+        parts += ["", "The noise is drawn anew for every run: what is sent will differ from what is shown."]
+    allowed = "no other" if policy.most_questions == 1 else f"{policy.most_questions} in all"
+    allowed += "" if policy.epsilon_budget is None else ", as far as epsilon_budget pays for them"
+    parts += ["", f"This is one question of the {settings.name} protocol; your policy allows {allowed}."]
+    if supposed and not set(policy.protocols) <= set(type(policy)().protocols):
+        needs = f'protocols = ["{settings.name}"]'
+        parts.append(f"Without a policy file your node refuses it; one that allows it has {needs}.")
+    return [*parts, "Nothing was sent: the preview ran on this machine only."]

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import OPEN, SOME_FAILED, argument, flag, one_of, option
 from fedbary.cli.ui.options import clients as known_clients
+from fedbary.cli.ui.results import ValuedFile, load_result, owner_report_file
+from fedbary.cli.ui.results import written as line
+from fedbary.cli.ui.terminal import open_file
 from fedbary.errors import FedbaryError, SettingsError
 from fedbary.views.page import Items, Page, Part
 
@@ -43,10 +46,6 @@ def report(
     where rows are images. It holds rows and is for their owner. In the folder of a federation's node it is always the
     owner's.
     """
-    from fedbary.cli.ui.results import load_result, owner_report_file, source_of, valued_table
-    from fedbary.cli.ui.results import written as line
-    from fedbary.cli.ui.terminal import open_file
-
     shape = _image_shape(images)
     result = load_result(folder)
     owner = client or result.settings.get("owner")
@@ -57,11 +56,10 @@ def report(
 
     def of_rows(name: str) -> Path:
         """One owner's report, with its rows where their file is known."""
-        names, table = result.rows(name)["row"], None
-        if data is not None or source_of(result, name) is not None:
-            table = valued_table(result, names, name, data=data, row_id=row_id, label=label)
-        path = output or owner_report_file(result, folder, name)
-        return result.report(path, client=name, table=table, images=shape)
+        result.rows(name)  # refuses a client that has none
+        file = ValuedFile(result, name, data, row_id, label)
+        table = None if file.place is None else file.table()
+        return result.report(output or owner_report_file(result, folder, name), client=name, table=table, images=shape)
 
     written: dict[str, Path] = {}
     failed: dict[str, str] = {}

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from fedbary.checks import did_you_mean
 from fedbary.cli.commands.message_files import beside, owner_config
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import argument, clients, flag, one_of, option
-from fedbary.cli.ui.results import written as line
+from fedbary.cli.ui.results import ValuedFile, load_result, written
 from fedbary.cli.ui.settings import OWN_READING
+from fedbary.cli.ui.terminal import show
 from fedbary.data.options import ReadOptions
 from fedbary.data.places import place_name
 from fedbary.errors import DataError, SettingsError
+from fedbary.filling import COMMAND
+from fedbary.space.options import RowRules
 from fedbary.views.page import HEADING, Grid, Line, Page, Part
-from fedbary.wording import counted, whole_percent
+from fedbary.wording import counted, number, whole_percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.data.table import Table
     from fedbary.judging.federation import Estimate
     from fedbary.valuation.result import Valuation
-    from fedbary.valuation.rows import RowFacts
 
 _CLEANED: dict[str, Literal["drop", "relabel"]] = {"clean": "drop", "relabelled": "relabel"}
 _MOVED = "moved"
@@ -60,11 +61,13 @@ def rows(
     With --suspects both act on suspects, too. `--export moved` moves the numbers of all rows to where the others' lie:
     an offer, for a table that is fine and merely from another site.
     """
-    from fedbary.cli.ui.results import load_result, valued_cells, valued_table
-    from fedbary.cli.ui.terminal import show
-    from fedbary.data.export import write
+    import pandas as pd
 
-    _check_export(export, suspects=suspects)
+    if export is not None and export not in _EXPORTS:
+        guess = did_you_mean(export, _EXPORTS)
+        raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
+    if suspects and export not in _CLEANED:
+        raise SettingsError("cli.suspects-need-export", expected=" or ".join(_CLEANED))
     if model is not None:
         client, data = client or place_name(folder), data or folder
         home = results or beside(folder, "-rows")
@@ -75,76 +78,65 @@ def rows(
     if client is None:
         raise SettingsError("cli.no-client-named", folder=folder)
     frame, facts = result.rows(client), result.row_facts(client)
-    show(*_parts(frame, facts, client, most, numbers=result.predicts_number))  # also where nothing can be exported
+    flagged, suspected = (frame[frame[name].fillna(False).astype(bool)] for name in ("flag", "suspect"))
+    show(*_parts(result, client, flagged, suspected, most=most))  # also where nothing can be exported
     if model is not None:
         show("", Line(f"yours    {home / 'report.html'}", whole=True))
-    parts: list[Part] = []
-    written = None
-    if export is not None:
-        _check_doable(export, frame, facts, client, suspects=suspects)
-        typed = reading if data is not None else None
-        valued = valued_table(result, frame["row"], client, data=data, row_id=row_id, options=typed)
-        cells = valued_cells(result, client, data=data, options=typed)
-        table = _exported(export, cells, valued, frame, facts, suspects=suspects)
-        written = write(table, output or _beside(result, home, client, export, data))
-        left = _still_in(table, frame, facts, suspects=suspects) if export in _CLEANED else ""
-        parts = ["", line(written), *([left] if left else [])]
-    return Page(parts, _for_programs(frame, facts, client, most, written))
+    worst = [part.nsmallest(most, "value") for part in (flagged, suspected) if len(part)]
+    shown = {
+        "client": client,
+        "total": len(frame),
+        "flagged": len(flagged) if frame["flag"].notna().any() else None,
+        **facts.to_json(),
+        "rows": pd.concat(worst)[:most] if worst else frame.nsmallest(most, "value"),
+        "written": None,
+    }
+    if export is None:
+        return Page([], shown)
+    file = ValuedFile(result, client, data, row_id, options=reading if data is not None else None)
+    path, left = _exported(file, frame, export, output, home, suspects=suspects)
+    return Page(["", written(path), *left], shown | {"written": path})
 
 
-def _check_export(export: str | None, *, suspects: bool) -> None:
-    if export is not None and export not in _EXPORTS:
-        guess = did_you_mean(export, _EXPORTS)
-        raise SettingsError("cli.export-option", expected=" or ".join(_EXPORTS), got=export, guess=guess)
-    if suspects and export not in _CLEANED:
-        raise SettingsError("cli.suspects-need-export", expected=" or ".join(_CLEANED))
+def _exported(
+    file: ValuedFile, frame: pd.DataFrame, export: str, output: Path | None, folder: Path, *, suspects: bool
+) -> tuple[Path, list[Part]]:
+    """Write the table; returns where it is, and what it still holds, where that may surprise."""
+    from fedbary.data.export import WRITTEN, write
+    from fedbary.data.formats import table_suffix
+    from fedbary.valuation.cleaning import clean_cells, moved_cells
+    from fedbary.valuation.storage import row_file_names
 
-
-def _check_doable(export: str, frame: pd.DataFrame, facts: RowFacts, client: str, *, suspects: bool) -> None:
+    result, client = file.result, file.client
+    facts = result.row_facts(client)
     if export == _MOVED and not facts.moving:
         raise SettingsError("cli.nothing-to-move", client=client)
     if export in _CLEANED and not suspects and frame["flag"].isna().any():
         known = {"suspects": facts.suspects} if facts.suspects else {}
         raise SettingsError("cli.nothing-to-leave-out", client=client, **known)
-
-
-def _exported(
-    export: str, cells: pd.DataFrame, valued: Table, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool
-) -> pd.DataFrame:
-    from fedbary.valuation.cleaning import clean_cells, moved_cells
-
+    valued, cells = file.table(), file.cells()
     if export == _MOVED:
-        return moved_cells(cells, valued, facts)
-    return clean_cells(cells, valued.label_name, frame, _CLEANED[export], suspects=suspects)
-
-
-def _still_in(table: pd.DataFrame, frame: pd.DataFrame, facts: RowFacts, *, suspects: bool) -> str:
-    """What a table that was just written still holds, where that may surprise."""
+        table = moved_cells(cells, valued, facts)
+    else:
+        table = clean_cells(cells, valued.label_name, frame, _CLEANED[export], suspects=suspects)
+    if output is None:  # in the format of the client's own file: what CSV would quote, Parquet keeps
+        source = Path(str(file.place))
+        suffix = table_suffix(source) if source.is_file() else ""
+        name = f"{row_file_names(list(result.row_tables or {}))[client]}-{export}"
+        output = folder / f"{name}{suffix if suffix in WRITTEN else '.parquet'}"
+    path = write(table, output)
+    if export == _MOVED:
+        return path, []
     if not len(table):
-        return f"It is empty: all {counted(len(frame), 'row')} were left out."
+        return path, [f"It is empty: all {counted(len(frame), 'row')} were left out."]
     if facts.suspects and not suspects:
-        return f"It still holds {counted(facts.suspects, 'suspect')}: --suspects leaves them out, too."
-    return "" if frame["flag"].any() or facts.suspects else "Nothing is flagged, so it holds all rows as they were."
+        return path, [f"It still holds {counted(facts.suspects, 'suspect')}: --suspects leaves them out, too."]
+    nothing = not frame["flag"].any() and not facts.suspects
+    return path, ["Nothing is flagged, so it holds all rows as they were."] if nothing else []
 
 
-def _for_programs(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, written: Path | None) -> dict[str, Any]:
-    import pandas as pd
-
-    flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
-    worst = [part.nsmallest(most, "value") for part in (flagged, suspected) if len(part)]
-    counts = {"client": client, "total": len(frame), "flagged": len(flagged) if frame["flag"].notna().any() else None}
-    shown = pd.concat(worst)[:most] if worst else frame.nsmallest(most, "value")
-    return {**counts, **facts.to_json(), "rows": shown, "written": written}
-
-
-def _marked(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    return frame[frame[column].fillna(False).astype(bool)]
-
-
-def _parts(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numbers: bool) -> list[Part]:
-    from fedbary.filling import COMMAND
-
-    flagged, suspected = _marked(frame, "flag"), _marked(frame, "suspect")
+def _parts(result: Valuation, client: str, flagged: pd.DataFrame, suspected: pd.DataFrame, *, most: int) -> list[Part]:
+    frame, facts = result.rows(client), result.row_facts(client)
     tested = bool(frame["flag"].notna().any())
     many = f"{len(flagged)} of {len(frame)} rows of {client} are flagged"
     parts: list[Part] = [Line(many if tested else f"No row of {client} was tested", HEADING)]
@@ -155,10 +147,20 @@ def _parts(frame: pd.DataFrame, facts: RowFacts, client: str, most: int, *, numb
         parts += ["", Line(f"{more}, without guarantee", HEADING), worst_rows(suspected, most)]
     elif not len(flagged):
         parts += ["", Line("Its least valuable rows", HEADING), worst_rows(frame, most)]
-    parts += _estimates(facts, numbers=numbers)
+    if facts.wrong_labels is not None:
+        which = "large errors only" if result.predicts_number else "if wrong at random"
+        parts.append(f"estimated share of wrong labels: {_between(facts.wrong_labels)}, {which}")
+    if facts.odd_features is not None:
+        parts.append(f"estimated share of rows with odd features: {_between(facts.odd_features)}")
     if facts.untested and tested:
         parts.append(f"never flagged: {facts.untested} rows of classes that others hardly have")
     return parts
+
+
+def _between(estimate: Estimate) -> str:
+    """A share with its interval, if it has one."""
+    interval = f" ({100 * estimate.low:.0f} to {whole_percent(estimate.high)})"
+    return whole_percent(estimate.share) + (interval if estimate.low < estimate.high else "")
 
 
 def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
@@ -167,7 +169,6 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
     Labels are suggested only where one is doubted; ``labelled``, if it is a column, says what the label is now.
     """
     from fedbary.valuation.cleaning import suggestions, suspicions
-    from fedbary.wording import number
 
     worst = rows.nsmallest(most, "value")
     columns = {"row": worst["row"], "value": worst["value"].map(number), "suspicious": suspicions(worst)}
@@ -175,37 +176,6 @@ def worst_rows(rows: pd.DataFrame, most: int) -> Grid:
         columns |= {"labelled": worst["labelled"]} if "labelled" in worst else {}
         columns["suggested label"] = labels.fillna("–")
     return Grid(list(columns), list(zip(*columns.values(), strict=True)), ("value",))
-
-
-def _estimates(facts: RowFacts, *, numbers: bool) -> list[str]:
-    """The shares of bad rows that were estimated, with their intervals."""
-    lines = []
-    if facts.wrong_labels is not None:
-        which = "large errors only" if numbers else "if wrong at random"
-        lines.append(f"estimated share of wrong labels: {between(facts.wrong_labels)}, {which}")
-    if facts.odd_features is not None:
-        lines.append(f"estimated share of rows with odd features: {between(facts.odd_features)}")
-    return lines
-
-
-def between(estimate: Estimate) -> str:
-    """A share with its interval, if it has one."""
-    interval = f" ({100 * estimate.low:.0f} to {whole_percent(estimate.high)})"
-    return whole_percent(estimate.share) + (interval if estimate.low < estimate.high else "")
-
-
-def _beside(result: Valuation, folder: Path, client: str, export: str, data: str | None) -> Path:
-    """A file in the result folder, in the format of the client's own: what CSV would quote, Parquet keeps."""
-    from fedbary.cli.ui.results import source_of
-    from fedbary.data.export import WRITTEN
-    from fedbary.data.formats import table_suffix
-    from fedbary.valuation.storage import row_file_names
-
-    source = data or source_of(result, client)
-    assert source is not None, "the table was read from somewhere"
-    suffix = table_suffix(Path(source)) if Path(source).is_file() else ""
-    name = f"{row_file_names(list(result.row_tables or {}))[client]}-{export}"
-    return folder / f"{name}{suffix if suffix in WRITTEN else '.parquet'}"
 
 
 def _rows_by_model(
@@ -220,7 +190,6 @@ def _rows_by_model(
     from fedbary.protocols.forms import check_message
     from fedbary.protocols.registry import exchanges_of
     from fedbary.space.schema import Schema
-    from fedbary.valuation.rows import RowRules
 
     message, _ = MessageFile.load(model, FileKind.MODEL).message()
     check_message(exchanges_of(Cards.name), Cards.name, message)

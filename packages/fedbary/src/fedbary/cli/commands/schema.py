@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from fedbary.cli.ui.command import command, group, register
 from fedbary.cli.ui.options import ROW_ID, SEED, argument, option
+from fedbary.cli.ui.results import written
 from fedbary.cli.ui.settings import OWN_READING
 from fedbary.data.options import ReadOptions
 from fedbary.errors import SchemaError, SettingsError
 from fedbary.views.page import Line, Page
+from fedbary.wording import counted, listed
 
 if TYPE_CHECKING:
     from fedbary.space.schema import Schema
@@ -38,7 +40,6 @@ def make(
     FILE is a table of public rows, such as the coordinator's validation rows, never rows of a client; or a TOML file
     that says of each column its centre and scale, or its levels, and the classes of the label.
     """
-    from fedbary.cli.ui.results import written
     from fedbary.space.encode import PublicCoordinates
 
     if file.suffix.lower() == ".toml":
@@ -84,8 +85,6 @@ def _hand_written(file: Path) -> Schema:
 
 
 def _in_words(made: Schema, width: int) -> str:
-    from fedbary.wording import counted, listed
-
     columns = counted(len(made.columns), "column")
     label = f"the label {made.label.name!r} is a number"
     if made.label.kind == "classes":

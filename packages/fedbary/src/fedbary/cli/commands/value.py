@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from fedbary.cli.ui.client_files import client_paths, given_files, read_notes, read_reference, require_some_table
 from fedbary.cli.ui.command import CONFIG, command
+from fedbary.cli.ui.inputs import SentFiles, client_paths, given_files, read_notes, read_reference, require_some_table
 from fedbary.cli.ui.options import DEVICE, FILES, OPEN, PROTOCOL, ROW_ID, flag, option, output_folder, require
-from fedbary.cli.ui.sent_files import SentFiles
+from fedbary.cli.ui.results import valuation_page, with_sources, write_outcome
 from fedbary.cli.ui.session import on_interrupt, session
 from fedbary.cli.ui.settings import OF_RUN, READING, chosen_protocol
+from fedbary.cli.ui.terminal import open_file, progress
 from fedbary.data.options import ReadOptions
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import RowRules, Space
@@ -60,8 +61,6 @@ def value(
     used is reported with the reason, and the others are valued (exit code 3). The output folder gets the ranked
     clients, the value of every row, a report.html that works offline, and what is needed to repeat the run.
     """
-    from fedbary.cli.ui.results import valuation_page, with_sources, write_outcome
-    from fedbary.cli.ui.terminal import open_file, progress
     from fedbary.compute import computing_on
     from fedbary.valuation.storage import check_output
     from fedbary.views.html_file import check_report

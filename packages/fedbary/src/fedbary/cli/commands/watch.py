@@ -14,8 +14,8 @@ import typer
 
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import SOME_FAILED, argument, flag
-from fedbary.cli.ui.session import one_line
-from fedbary.cli.ui.terminal import rendered, share_bar
+from fedbary.cli.ui.session import one_line, session
+from fedbary.cli.ui.terminal import rendered, screen, share_bar, show
 from fedbary.errors import DataError, ProtocolError
 from fedbary.views.page import HEADING, Cell, Grid, Items, Line, Page, Part
 from fedbary.wording import counted, duration, number
@@ -150,8 +150,6 @@ def watch(
     finished, the ranking and where the report is. Without a terminal every event is a line, with --json every change
     is a line of JSON. Exit codes: 0 all is well, 2 the run stopped, 3 some clients failed.
     """
-    from fedbary.cli.ui.session import session
-    from fedbary.cli.ui.terminal import screen, show
     from fedbary.engines.live import Watched
 
     if folder.exists() and not folder.is_dir():

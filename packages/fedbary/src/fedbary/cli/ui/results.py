@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbary.cli.ui.options import SOME_FAILED
 from fedbary.cli.ui.session import one_line, session
-from fedbary.data.places import is_url, resolved
+from fedbary.data.options import ReadOptions
+from fedbary.data.places import is_url, resolved, shown
 from fedbary.errors import DataError, SettingsError
 from fedbary.filling import COMMAND
 from fedbary.views.page import HEADING, Cell, Files, Grid, Items, Line, Page, Part, plain
@@ -92,9 +93,12 @@ def valuation_page(result: Valuation, files: Mapping[str, str], guesses: Sequenc
     from fedbary.views.tables import clients_on_a_screen, column_notes
 
     parts: list[Part] = []
-    if session().quiet:
-        if not session().json:
-            _name_the_failed(result)
+    if session().quiet and not session().json:
+        for name in (*result.failed, *result.without_rows):
+            outcome = result.outcomes[name]
+            status = "" if outcome.ok else f"{outcome.status}: "
+            said = f"{name}: {status}{'; '.join(note.text(COMMAND) for note in outcome.notes)}"
+            print(f"error: {one_line(said)}", file=sys.stderr)
     else:
         notes = remarks(result, COMMAND) + column_notes(result, clients_on_a_screen(result)[0])
         parts = [*verdict_parts(result), *([Items(notes)] if notes else [])]
@@ -146,14 +150,6 @@ def valuation_data(result: Valuation, files: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def _name_the_failed(result: Valuation) -> None:
-    for name in (*result.failed, *result.without_rows):
-        outcome = result.outcomes[name]
-        status = "" if outcome.ok else f"{outcome.status}: "
-        said = f"{name}: {status}{'; '.join(note.text(COMMAND) for note in outcome.notes)}"
-        print(f"error: {one_line(said)}", file=sys.stderr)
-
-
 def load_result(folder: Path) -> Valuation:
     """A result of `fedbary value`, or what a node of a federation wrote for its owner."""
     from fedbary.guard.owner_files import is_owner_folder, load_owner_view
@@ -171,63 +167,62 @@ def owner_report_file(result: Valuation, folder: Path, client: str) -> Path:
     return folder / f"report-{row_file_names([str(name) for name in result.clients['client']])[client]}.html"
 
 
-def source_of(result: Valuation, client: str) -> str | None:
-    """Where a client's rows were read from, if the result knows it."""
-    known = result.settings.get("sources", {}).get(client)
-    return None if known is None else str(known["file"])
+@dataclass(frozen=True)
+class ValuedFile:
+    """The file that a client's rows were valued from, as the result knows it or as somebody typed."""
 
+    result: Valuation
+    client: str
+    data: str | None = None
+    row_id: str | None = None
+    label: str | None = None
+    options: ReadOptions | None = None
 
-def valued_table(
-    result: Valuation,
-    names: Any,
-    client: str,
-    *,
-    data: str | None,
-    row_id: str | None,
-    label: str | None = None,
-    options: ReadOptions | None = None,
-) -> Table:
-    """The table that was valued, whose rows have these names, and no other: rows are known by their place in it."""
-    from fedbary.data.files import read, read_clients
-    from fedbary.data.places import shown
-    from fedbary.valuation.rows import are_called
+    @property
+    def place(self) -> str | None:
+        return self.data or self._known.get("file")
 
-    place = data or source_of(result, client)
-    if place is None:
-        raise SettingsError("cli.source-unknown", client=client)
-    schema, asked = result.schema, options or _read_like(result)
-    how: dict[str, Any] = {"id": row_id or result.settings.get("id"), "options": asked}
-    how["reading"] = None if schema is None else schema.reading
-    name = label or result.settings.get("label") or ("label" if schema is None else schema.label.name)
-    shared = asked.client_column is not None and data is None
-    table = read_clients(place, name, **how)[client] if shared else read(place, name, **how)
-    if not are_called(names, table):
-        raise DataError("cli.other-rows", file=shown(place))
-    known = result.settings.get("sources", {}).get(client)
-    if known is not None and file_digest(place) != known["sha256"]:
-        raise DataError("cli.file-changed", file=shown(place))
-    return table
+    def table(self) -> Table:
+        """The table that was valued, with the rows of the result, and no other: rows are known by their place in it."""
+        from fedbary.data.files import read, read_clients
+        from fedbary.valuation.rows import are_called
 
+        place, schema, settings = self.place, self.result.schema, self.result.settings
+        if place is None:
+            raise SettingsError("cli.source-unknown", client=self.client)
+        how: dict[str, Any] = {"id": self.row_id or settings.get("id"), "options": self._read_with}
+        how["reading"] = None if schema is None else schema.reading
+        name = self.label or settings.get("label") or ("label" if schema is None else schema.label.name)
+        table = read_clients(place, name, **how)[self.client] if self._shared else read(place, name, **how)
+        if not are_called(self.result.rows(self.client)["row"], table):
+            raise DataError("cli.other-rows", file=shown(place))
+        if self._known and file_digest(place) != self._known["sha256"]:
+            raise DataError("cli.file-changed", file=shown(place))
+        return table
 
-def valued_cells(
-    result: Valuation, client: str, *, data: str | None, options: ReadOptions | None = None
-) -> pd.DataFrame:
-    """The cells of the file that was valued, as they are written; images by their paths."""
-    from fedbary.data.formats import opened
-    from fedbary.data.formats.cells import OwnedRows
+    def cells(self) -> pd.DataFrame:
+        """The cells as they are written; images by their paths."""
+        from fedbary.data.formats import opened
+        from fedbary.data.formats.cells import OwnedRows
 
-    place, asked = data or source_of(result, client), options or _read_like(result)
-    assert place is not None, "the table was read from somewhere"
-    with opened(place, asked) as found:
-        shared = asked.client_column is not None and data is None
-        cells = OwnedRows.of(found, str(asked.client_column)).cells(client) if shared else found
-        frame = cells.frame.reset_index(drop=cells.id is None)
-    for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
-        frame[name] = [cell["path"] if isinstance(cell, dict) and "path" in cell else cell for cell in frame[name]]
-    return frame
+        assert self.place is not None, "the table was read from somewhere"
+        with opened(self.place, self._read_with) as rows:
+            column = str(self._read_with.client_column)
+            cells = OwnedRows.of(rows, column).cells(self.client) if self._shared else rows
+            frame = cells.frame.reset_index(drop=cells.id is None)
+        for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
+            frame[name] = [cell["path"] if isinstance(cell, dict) and "path" in cell else cell for cell in frame[name]]
+        return frame
 
+    @property
+    def _known(self) -> dict[str, str]:
+        return self.result.settings.get("sources", {}).get(self.client) or {}
 
-def _read_like(result: Valuation) -> ReadOptions:
-    from fedbary.data.options import ReadOptions
+    @property
+    def _read_with(self) -> ReadOptions:
+        return self.options or ReadOptions.of(self.result.settings.get("read", {}))
 
-    return ReadOptions.of(result.settings.get("read", {}))
+    @property
+    def _shared(self) -> bool:
+        """Whether the file holds the rows of other clients, too."""
+        return self._read_with.client_column is not None and self.data is None
