@@ -190,12 +190,12 @@ class Models:
 
         return self._reference.judge(self._sums.without(None), model, self._classes(known))
 
-    def evidence_of_reference(self, weights: Floats) -> Evidence | None:
-        """What the reference's own rows tell by these weights."""
-        judge = self.held_out
-        return (
-            None if judge is None else self.of_all_classes(judge.evidence(judge.judged(weights)), judge.model.classes)
-        )
+    def evidence_of_reference(self, weights: Floats | None) -> Evidence | None:
+        """What the reference's own rows tell by these weights, or by those that clients get who are asked once."""
+        if (judge := self.held_out) is None:
+            return None
+        weights = moved_or_not(judge.own_weights()) if weights is None else weights
+        return self.of_all_classes(judge.evidence(judge.judged(weights)), judge.model.classes)
 
     def of_all_classes(self, evidence: Evidence, classes: tuple[str, ...]) -> Evidence:
         """What is told of some classes, among all of the schema's."""

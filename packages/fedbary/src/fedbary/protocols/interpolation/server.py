@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -32,23 +32,21 @@ from fedbary.protocols.messages import (
     text_array,
     under,
 )
+from fedbary.protocols.server import Server, finished, schema_scalars
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points
 from fedbary.space.schema import Schema
 from fedbary.transport import Target, barycentric_projection, interpolate, solve
-from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rows import RowRules
 
 Floats = NDArray[np.float64]
 
-_ARRAYS = (
-    "gamma", "gamma_weights", "eta_q", "eta_q_weights", "sent_eta_q", "sent_eta_q_weights", "eta_p", "eta_p_weights",
-    "potential",
-)  # fmt: skip
 _SETTLED_AFTER = 4
+# Fields of a track that a checkpoint has as texts.
+_TEXTS = ("notes", "failure")
 # By fewer points than this nobody is compared, lest one client that says 1 make a single average of everybody's rows;
 # how well five and more of them order clients is in docs/decisions/046-one-support-for-all.md.
 LEAST_SUPPORT = 5
@@ -122,8 +120,8 @@ class ClientTrack:
 
     def history(self) -> Iterator[dict[str, Any]]:
         """One record per finished round."""
-        finished = zip(self.client_distances, self.server_distances, self.supports, strict=False)
-        for number, (a, b, support) in enumerate(finished):
+        rounds = zip(self.client_distances, self.server_distances, self.supports, strict=False)
+        for number, (a, b, support) in enumerate(rounds):
             yield {
                 "client": self.name,
                 "round": number,
@@ -135,39 +133,21 @@ class ClientTrack:
 
     def measures(self) -> dict[str, Floats]:
         """γ, η_P and η_Q of the last round with their weights; η_Q is the one that this γ lies on the way to."""
-        return {
-            "gamma": self.gamma,
-            "gamma_weights": self.gamma_weights,
-            "eta_p": self.eta_p,
-            "eta_p_weights": self.eta_p_weights,
-            "eta_q": self.sent_eta_q,
-            "eta_q_weights": self.sent_eta_q_weights,
-        }
+        of_track = {"gamma": "gamma", "eta_p": "eta_p", "eta_q": "sent_eta_q"}
+        return {name + end: getattr(self, own + end) for name, own in of_track.items() for end in ("", "_weights")}
 
-    def state(self) -> State:
-        """Arrays from which `restore` goes on."""
-        return {
-            "rows": np.array(self.rows),
-            "notes": text_array(notes_to_text(self.notes)),
-            **({} if self.failure is None else {"failure": self.failure.to_array()}),
-            "settled": np.array(self.settled),
-            "client_distances": np.array(self.client_distances, dtype=float),
-            "server_distances": np.array(self.server_distances, dtype=float),
-            "supports": np.array(self.supports, dtype=np.int64),
-            **{name: getattr(self, name) for name in _ARRAYS},
-        }
+    def state(self) -> dict[str, np.ndarray]:
+        """Arrays from which `restore` goes on: the fields, as they are."""
+        state = {name: np.asarray(value) for name, value in vars(self).items() if name not in ("name", *_TEXTS)}
+        state["notes"] = text_array(notes_to_text(self.notes))
+        return state if self.failure is None else {**state, "failure": self.failure.to_array()}
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
-        self.rows = int(state["rows"])
+        for name, value in vars(ClientTrack(self.name)).items():
+            if name not in ("name", *_TEXTS):
+                setattr(self, name, state[name] if isinstance(value, np.ndarray) else state[name].tolist())
         self.notes = notes_from_text(array_text(state["notes"]))
         self.failure = Failure.from_array(state["failure"]) if "failure" in state else None
-        self.settled = bool(state["settled"])
-        self.client_distances = [float(v) for v in state["client_distances"]]
-        self.server_distances = [float(v) for v in state["server_distances"]]
-        self.supports = [int(v) for v in state["supports"]]
-        for name in _ARRAYS:
-            setattr(self, name, np.asarray(state[name], dtype=float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +207,10 @@ def common_support(allowed: Iterable[int], asked: int) -> int:
     return min(counted[needed - 1], asked)
 
 
-class InterpolationServer:
+class InterpolationServer(Server):
     """Holds the reference, or finds the barycenter; learns γ_i and distances, never rows (see docs/privacy.md)."""
+
+    part = "client.{}."
 
     def __init__(
         self,
@@ -244,22 +226,18 @@ class InterpolationServer:
         if isinstance(settings.weights, Mapping) and set(settings.weights) != set(clients):
             expected = f"a mapping with a weight for each of {', '.join(clients)}"
             raise wrong_parameter("weights", "Interpolation", expected, dict(settings.weights))
-        self._settings = settings
-        self._space = space
-        self._seed = seed
+        super().__init__(settings, clients, space, seed, host)
+        self._settings, self._fixed = settings, reference is not None
         self._t_seed = seed if host.secret is None else host.secret
-        self._map = host.map
-        self._fixed = reference is not None
         self._tracks = {name: ClientTrack(name) for name in clients}
-        self._round = 0
-        self._stage = "start" if reference is not None else "agree"
-        self._agreement = SchemaAgreement(space, seed=derived_seed(seed, "projection") % 2**31)
+        self._stage, self._round = "start" if self._fixed else "agree", 0
+        at = derived_seed(seed, "projection") % 2**31
+        self._agreement = SchemaAgreement(space, seed=at)
         self._target: Floats = np.empty((0, 0))
         self._target_weights: Floats = np.empty(0)
         if reference is not None:
-            schema = fit_schema(reference, space, seed=derived_seed(seed, "projection") % 2**31)
-            cloud = embed(reference, schema)
-            self._agreement.schema = schema
+            self._agreement.schema = fit_schema(reference, space, seed=at)
+            cloud = embed(reference, self._agreement.schema)
             self._target, self._target_weights = cloud.points, cloud.weights
 
     # --- the protocol ---------------------------------------------------------------------------------
@@ -296,50 +274,45 @@ class InterpolationServer:
         valued = [track for track in self._active() if track.estimates()]
         return {track.name: track.interval(fixed_target=self._fixed)[1] for track in valued}
 
-    def state(self) -> State:
-        """Arrays from which `restore` goes on to the same bytes."""
-        state: dict[str, np.ndarray] = {
-            "stage": text_array(self._stage),
+    def _kept(self) -> dict[str, np.ndarray]:
+        return {
             "round": np.array(self._round),
             "t_seed": np.array(self._t_seed),
             "target": self._target,
             "target_weights": self._target_weights,
+            **under("agreement.", self._agreement.state()),
         }
-        state |= under("agreement.", self._agreement.state())
-        for index, track in enumerate(self._tracks.values()):
-            state |= under(f"client.{index}.", track.state())
-        return state
 
-    def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
-        self._stage, self._round = array_text(state["stage"]), int(state["round"])
-        self._t_seed = int(state["t_seed"])
+    def _keep(self, state: State) -> None:
+        self._round, self._t_seed = int(state["round"]), int(state["t_seed"])
         self._target, self._target_weights = state["target"], state["target_weights"]
         self._agreement.restore(below(state, "agreement."))
-        for index, track in enumerate(self._tracks.values()):
-            track.restore(below(state, f"client.{index}."))
+
+    def _kept_of(self, name: str) -> dict[str, np.ndarray]:
+        return self._tracks[name].state()
+
+    def _keep_of(self, name: str, part: State) -> None:
+        self._tracks[name].restore(part)
 
     def result(self) -> Valuation:
         """Distances, intervals, shares and the history of every client."""
-        if self._stage != "done":
-            raise ProtocolError("protocols.not-finished")
-        import pandas as pd
-
-        history = pd.DataFrame.from_records(
-            [record for track in self._tracks.values() for record in track.history()],
-            columns=list(HISTORY_COLUMNS),
-        )
-        schema = self._agreement.schema
-        records = [self._record(track) for track in self._tracks.values()]
-        return Valuation(
-            clients=client_frame(records, spread=self._spread()),
-            outcomes=outcomes_of(records),
-            history=history,
-            settings={
-                "protocol": self._settings.name,
-                **asdict(self._settings),
-                "space": asdict(self._space),
-            },
+        finished(self._stage == "done")
+        schema, tracks, spread = self._agreement.schema, self._tracks.values(), 0.0
+        if len(self._target):
+            centred = self._target - self._target_weights @ self._target
+            spread = float(np.sqrt(self._target_weights @ (centred**2).sum(axis=1)))
+        records = []
+        for track in tracks:
+            record: dict[str, Any] = {"client": track.name, "rows": track.rows or None, "outcome": track.outcome}
+            if track.failure is None and track.estimates():
+                low, distance = track.interval(fixed_target=self._fixed)
+                record |= {"distance": distance, "low": low, "high": distance}
+            records.append(record)
+        return self._valuation(
+            records,
+            spread=spread,
+            settings={},
+            history=[record for track in tracks for record in track.history()],
             schema=schema,
             target=None if self._fixed or not len(self._target) else self._target,
             measures={track.name: track.measures() for track in self._active()} if self._settings.keep_measures else {},
@@ -362,8 +335,7 @@ class InterpolationServer:
             "start",
             0,
             {
-                "schema": schema.to_json(),
-                "fingerprint": schema.fingerprint,
+                **schema_scalars(schema),
                 "support": self._settings.support,
                 "gamma_seed": derived_seed(self._seed, "gamma"),
             },
@@ -486,7 +458,7 @@ class InterpolationServer:
             key: (track.gamma, track.gamma_weights, track.potential)
             for key, track in zip(of_track, tracks, strict=True)
         }
-        outcomes = dict(zip(jobs, self._map(work, list(jobs.values())), strict=True))
+        outcomes = dict(zip(jobs, self._host.map(work, list(jobs.values())), strict=True))
         for track, key in zip(tracks, of_track, strict=True):
             outcome = outcomes[key]
             if isinstance(outcome, Step):
@@ -529,15 +501,6 @@ class InterpolationServer:
                 reach = {"reach": sizes[track.name], "usual": usual}
                 track.fail(Failure(Note("protocols.measure-too-large", reach)))
 
-    # --- small things ---------------------------------------------------------------------------------
-
-    def _record(self, track: ClientTrack) -> dict[str, Any]:
-        record: dict[str, Any] = {"client": track.name, "rows": track.rows or None, "outcome": track.outcome}
-        if track.failure is None and track.estimates():
-            low, distance = track.interval(fixed_target=self._fixed)
-            record |= {"distance": distance, "low": low, "high": distance}
-        return record
-
     def _active(self) -> list[ClientTrack]:
         return [track for track in self._tracks.values() if track.failure is None]
 
@@ -545,12 +508,6 @@ class InterpolationServer:
         if self._agreement.schema is None:
             raise ProtocolError("protocols.no-schema-yet")
         return self._agreement.schema
-
-    def _spread(self) -> float:
-        if not len(self._target):
-            return 0.0
-        centre = self._target_weights @ self._target
-        return float(np.sqrt(self._target_weights @ ((self._target - centre) ** 2).sum(axis=1)))
 
 
 def _digest(track: ClientTrack) -> str:

@@ -21,8 +21,8 @@ from fedbary.errors import ProtocolError
 from fedbary.forms import Numbers, arrays_of
 from fedbary.judging.federation import Estimate, Judgement
 from fedbary.privacy.noise import GRID
-from fedbary.protocols.judged_clients import quality_columns
 from fedbary.protocols.messages import Scalar
+from fedbary.protocols.server import quality_columns
 from fedbary.protocols.sketch.sketch import SketchPoints, sketches_without
 from fedbary.space.columns import category_places
 from fedbary.space.encode import ROW_WISE, missing_by_column, row_values

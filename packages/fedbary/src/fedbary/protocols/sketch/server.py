@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, ProtocolError, SettingsError
+from fedbary.errors import DataError, SettingsError
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed
-from fedbary.protocols.judged_clients import judging_notes
 from fedbary.protocols.messages import (
     Failure,
     Message,
@@ -24,18 +22,17 @@ from fedbary.protocols.messages import (
     text_array,
 )
 from fedbary.protocols.reference import Reference, reference_model
+from fedbary.protocols.server import Server, finished, judging_notes, schema_scalars
 from fedbary.protocols.sketch import Sketch
 from fedbary.protocols.sketch.claims import check_claims
 from fedbary.protocols.sketch.forms import EXCHANGES
 from fedbary.protocols.sketch.numbers import ABOUT_ROWS, NOISY, PLACE, CleanRates, clean_rates, client_numbers
-from fedbary.protocols.sketch.sketch import SketchPoints, held_out_costs, make_sketch
+from fedbary.protocols.sketch.sketch import held_out_costs, make_sketch
 from fedbary.space.fit import fit_schema
 from fedbary.space.notes import count_cells
 from fedbary.space.options import Space
 from fedbary.space.points import class_codes, embed
 from fedbary.space.row_identity import different_rows, place_of_first
-from fedbary.space.schema import Schema
-from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import Valuation
 from fedbary.valuation.rows import RowRules
@@ -54,7 +51,7 @@ _NUMBERS = ("rows", "cost", "lower", "relaxed", "error", "noise", *ABOUT_ROWS, *
 _LEFT_OUT = {"noise": 0.0, **dict.fromkeys((*ABOUT_ROWS, *NOISY, *PLACE), np.nan)}
 
 
-class SketchServer:
+class SketchServer(Server):
     """Holds the reference; learns a row count and four numbers of each client."""
 
     def __init__(
@@ -64,108 +61,75 @@ class SketchServer:
         reference: Table | None,
         space: Space,
         *,
-        rules: RowRules,
+        rules: RowRules,  # noqa: ARG002 - clients flag at home
         seed: int,
         host: Host = ALONE,
     ) -> None:
         if reference is None:
             raise SettingsError("protocols.sketch-without-reference")
-        self._settings, self._space, self._rules = settings, space, rules
-        self._seed, self._map = seed, host.map
-        self._names = list(clients)
+        super().__init__(settings, clients, space, seed, host)
+        self._settings, self._stage = settings, "sketch"
         self._answers: dict[str, dict[str, float]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
-        self._failures: dict[str, Failure] = {}
-        self._done = False
         self._reference_rows = len(reference)
-        self._prepare(reference, host.busy)
+        self._prepare(reference)
 
     def tasks(self) -> Mapping[str, Message]:
         """The one message, to everybody."""
-        if self._done:
-            return {}
-        return dict.fromkeys(self._names, self.question())
+        return {} if self._stage == "done" else dict.fromkeys(self._names, self.question())
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers; a bad one takes its client out and nobody else."""
         for name, reply in fitting_replies(self._names, replies, EXCHANGES["sketch"].reply, number=0).items():
+            if isinstance(reply, Failure):
+                self._failures[name] = reply
+                continue
             try:
-                self._take(name, reply)
+                numbers = {key: float(reply.scalars.get(key, _LEFT_OUT.get(key, 0.0))) for key in _NUMBERS}
+                check_claims(numbers, self.sketch, self._settings.epsilon)
+                self._notes[name], self._answers[name] = reply_notes(reply), numbers
             except Exception as error:
                 self._failures[name] = Failure.of(error)
-        self._done = True
+        self._stage = "done"
 
     def so_far(self) -> Mapping[str, float]:
         """Distances of the clients that have answered."""
-        valued = {name: numbers for name, numbers in self._answers.items() if name not in self._failures}
-        return {name: _interval(numbers)[0] for name, numbers in valued.items()}
+        return {name: _interval(numbers)[0] for name, numbers in self._answers.items() if name not in self._failures}
 
-    def state(self) -> State:
-        """Arrays from which `restore` goes on."""
-        state: dict[str, np.ndarray] = {"done": np.array(self._done)}
-        for index, name in enumerate(self._names):
-            if name in self._answers:
-                state[f"{index}.numbers"] = np.array([self._answers[name][key] for key in _NUMBERS])
-                state[f"{index}.notes"] = text_array(notes_to_text(self._notes[name]))
-            if name in self._failures:
-                state[f"{index}.failure"] = self._failures[name].to_array()
-        return state
+    def _kept_of(self, name: str) -> dict[str, np.ndarray]:
+        if name not in self._answers:
+            return {}
+        numbers = np.array([self._answers[name][key] for key in _NUMBERS])
+        return {"numbers": numbers, "notes": text_array(notes_to_text(self._notes[name]))}
 
-    def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
-        self._done = bool(state["done"])
-        for index, name in enumerate(self._names):
-            if f"{index}.numbers" in state:
-                numbers = (float(v) for v in state[f"{index}.numbers"])
-                self._answers[name] = dict(zip(_NUMBERS, numbers, strict=True))
-                self._notes[name] = notes_from_text(array_text(state[f"{index}.notes"]))
-            if f"{index}.failure" in state:
-                self._failures[name] = Failure.from_array(state[f"{index}.failure"])
+    def _keep_of(self, name: str, part: State) -> None:
+        if "numbers" in part:
+            self._answers[name] = dict(zip(_NUMBERS, map(float, part["numbers"]), strict=True))
+            self._notes[name] = notes_from_text(array_text(part["notes"]))
 
     def result(self) -> Valuation:
         """Distances with certified intervals, excess, estimates about the rows, and shares."""
-        if not self._done:
-            raise ProtocolError("protocols.not-finished")
-        import pandas as pd
-
-        cap = self._sketch.cap if self._settings.epsilon is not None else None
+        finished(self._stage == "done")
+        cap = self.sketch.cap if self._settings.epsilon is not None else None
         rows = [int(numbers["rows"]) for numbers in self._answers.values()]
-        held_out = held_out_costs(self._clean, self._sketch, rows, cap=cap, seed=self._seed, over=self._map)
-        history = pd.DataFrame(columns=list(HISTORY_COLUMNS))
-        records = [self._record(name, held_out) for name in self._names]
-        return Valuation(
-            clients=client_frame(records, spread=self._spread),
-            outcomes=outcomes_of(records),
-            history=history,
+        held_out = held_out_costs(self._clean, self.sketch, rows, cap=cap, seed=self._seed, over=self._host.map)
+        # Other clients' rows say more than few clean ones, where there are other clients.
+        few = self._reference_rows < _FEW_ROWS and len(self._answers) >= _SOME_CLIENTS
+        remarks = [Note("protocols.few-reference-rows", {"rows": self._reference_rows})] if few else []
+        return self._valuation(
+            [self._record(name, held_out) for name in self._names],
+            spread=self._spread,
             settings={
-                "protocol": self._settings.name,
-                **asdict(self._settings),
-                "space": asdict(self._space),
-                "sketch_points": len(self._sketch.weights),
-                "sketch_error": self._sketch.error,
-                "target_rows": self._target_rows,
-                "cost_cap": self._sketch.cap,
+                "sketch_points": len(self.sketch.weights),
+                "sketch_error": self.sketch.error,
+                "target_rows": self._reference_rows,
+                "cost_cap": self.sketch.cap,
                 "reference_missing": self._missing,
             },
-            schema=self._schema,
-            target=self._sketch.points,
-            notes=(*self._schema.notes, *self._remarks()),
+            schema=self.schema,
+            target=self.sketch.points,
+            notes=(*self.schema.notes, *remarks),
         )
-
-    @property
-    def schema(self) -> Schema:
-        """The space of the sketch."""
-        return self._schema
-
-    @property
-    def sketch(self) -> SketchPoints:
-        """What the clients are compared with."""
-        return self._sketch
-
-    @property
-    def rates(self) -> CleanRates | None:
-        """What private counts of rows are debiased by."""
-        return self._rates
 
     def question(self) -> Message:
         """What every client is sent."""
@@ -173,33 +137,32 @@ class SketchServer:
             "sketch",
             0,
             {
-                "schema": self._schema.to_json(),
-                "fingerprint": self._schema.fingerprint,
-                "cap": self._sketch.cap,
-                **({} if self._rates is None else self._rates.scalars),
+                **schema_scalars(self.schema),
+                "cap": self.sketch.cap,
+                **({} if self.rates is None else self.rates.scalars),
             },
             {
-                "points": self._sketch.points,
-                "weights": self._sketch.weights,
-                "variances": self._sketch.variances,
+                "points": self.sketch.points,
+                "weights": self.sketch.weights,
+                "variances": self.sketch.variances,
                 **self._scoring,
             },
         )
 
-    def _prepare(self, reference: Table, busy: Callable[[str], None]) -> None:
-        settings = self._settings
+    def _prepare(self, reference: Table) -> None:
+        settings, busy = self._settings, self._host.busy
         seed = derived_seed(self._seed, "sketch") % 2**31
-        self._schema = fit_schema(reference, self._space, seed=seed)
+        self.schema = fit_schema(reference, self._space, seed=seed)
         busy("sketching the reference")
-        cloud = embed(reference, self._schema)
+        cloud = embed(reference, self.schema)
         if cloud.distinct < settings.min_group:
             raise DataError(
                 "protocols.reference-too-small-for-sketch", different=int(cloud.distinct), least=settings.min_group
             )
         codes = np.zeros(cloud.distinct, dtype=np.int64)
-        if self._schema.label.kind == "classes":
-            codes = class_codes(reference, cloud, self._schema)
-        self._sketch = make_sketch(
+        if self.schema.label.kind == "classes":
+            codes = class_codes(reference, cloud, self.schema)
+        self.sketch = make_sketch(
             cloud.points,
             cloud.weights,
             codes,
@@ -211,41 +174,36 @@ class SketchServer:
         # Their distance to the sketch is a little small, as they are in it.
         self._clean = cloud
         own = Reference(
-            different_rows(reference), self._schema, min_group=settings.min_group, seed=seed, projected=False, busy=busy
+            different_rows(reference), self.schema, min_group=settings.min_group, seed=seed, projected=False, busy=busy
         )
-        self._scoring = {} if (model := reference_model(own, self._schema)) is None else model.to_arrays()
-        self._rates: CleanRates | None = None
+        self._scoring = {} if (model := reference_model(own, self.schema)) is None else model.to_arrays()
+        self.rates: CleanRates | None = None
         if (
             settings.epsilon is not None
             and settings.numbers
-            and (self._schema.label.kind == "number" or own.agreed is not None)
+            and (self.schema.label.kind == "number" or own.agreed is not None)
         ):
             agreed = None if own.agreed is None else own.agreed[place_of_first(reference)]
-            self._rates = clean_rates(cloud, codes, self._sketch, agreed, min_group=settings.min_group, seed=seed)
-        self._missing = count_cells(reference, self._schema).share(self._schema)
-        self._target_rows = len(reference)
+            self.rates = clean_rates(cloud, codes, self.sketch, agreed, min_group=settings.min_group, seed=seed)
+        self._missing = count_cells(reference, self.schema).share(self.schema)
         centre = cloud.weights @ cloud.points
         self._spread = float(np.sqrt(cloud.weights @ ((cloud.points - centre) ** 2).sum(axis=1)))
-
-    def _take(self, name: str, reply: Reply | Failure) -> None:
-        if isinstance(reply, Failure):
-            self._failures[name] = reply
-            return
-        numbers = {key: float(reply.scalars.get(key, _LEFT_OUT.get(key, 0.0))) for key in _NUMBERS}
-        check_claims(numbers, self._sketch, self._settings.epsilon)
-        self._notes[name] = reply_notes(reply)
-        self._answers[name] = numbers
 
     def _record(self, name: str, held_out: Mapping[int, list[float]]) -> dict[str, Any]:
         if name in self._failures:
             return {"client": name, "outcome": self._failures[name].outcome}
         numbers = self._answers[name]
         distance, low, high = _interval(numbers)
-        cap = self._sketch.cap
+        cap = self.sketch.cap
         notes = self._notes[name]
         if self._settings.epsilon is not None and numbers["cost"] > 0.9 * cap:
             notes = (*notes, Note("protocols.saturated"))
-        notes = (*notes, *judging_notes(numbers["shift"], np.zeros(0), self._schema, numbers["blur"]))
+        notes = (*notes, *judging_notes(numbers["shift"], np.zeros(0), self.schema, numbers["blur"]))
+        # Estimates about a client's rows: its own, or made of its noisy shares.
+        told = numbers
+        if self.rates is not None and not np.isnan(numbers["doubted"]):
+            epsilon = self._settings.epsilon or np.inf
+            told = {**numbers, **self.rates.columns(numbers, cells=self.schema.cells, epsilon=epsilon)}
         clean = held_out[int(numbers["rows"])]
         if np.sqrt(numbers["cost"] + _slack(numbers)) < _TOO_GOOD * np.sqrt(min(clean)):
             nearest = float(np.sqrt(min(clean)))
@@ -258,21 +216,9 @@ class SketchServer:
             "high": high,
             "excess": numbers["cost"] - float(np.mean(clean)),
             "closeness": 1.0 - numbers["relaxed"] / cap,
-            **client_numbers(self._about_rows(numbers)),
+            **client_numbers(told),
             "outcome": Outcome(notes=notes),
         }
-
-    def _remarks(self) -> list[Note]:
-        """Other clients' rows say more than few clean ones, where there are other clients."""
-        few = self._reference_rows < _FEW_ROWS and len(self._answers) >= _SOME_CLIENTS
-        return [Note("protocols.few-reference-rows", {"rows": self._reference_rows})] if few else []
-
-    def _about_rows(self, numbers: Mapping[str, float]) -> Mapping[str, float]:
-        """Estimates about a client's rows: its own, or made of its noisy shares."""
-        if self._rates is None or np.isnan(numbers["doubted"]):
-            return numbers
-        cells, epsilon = self._schema.cells, self._settings.epsilon or np.inf
-        return {**numbers, **self._rates.columns(numbers, cells=cells, epsilon=epsilon)}
 
 
 def _slack(numbers: Mapping[str, float]) -> float:

@@ -1,17 +1,25 @@
-"""What a coordinator makes of judgements: columns and notes about each client."""
+"""`Server`: what the servers of all protocols do alike; and what one makes of judgements: columns and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbary.errors import ProtocolError
 from fedbary.judging.federation import Estimate, Judgement
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding
 from fedbary.notes import Fact, Note
+from fedbary.protocols.host import Host
+from fedbary.protocols.messages import Failure, Scalar, Settings, State, array_text, below, text_array, under
+from fedbary.space.options import Space
 from fedbary.space.schema import Schema
+from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of
+from fedbary.valuation.result import Valuation
 from fedbary.valuation.rows import bad_rows
 
 Floats = NDArray[np.float64]
@@ -22,15 +30,77 @@ _SHIFT, _MOST_COLUMNS = 0.3, 3
 _BLUR, _BLUR_DEVIATIONS = 1.4, 2.0
 
 
-def common_weights(weights: Sequence[Floats]) -> Floats:
-    """The median of the clients' weights, which a liar among them hardly moves.
+class Server:
+    """Who was asked, which stage a run has reached, who failed; checkpoints of that, and the frame of a result."""
 
-    Examples
-    --------
-    >>> common_weights([np.array([1.0, 0.2]), np.array([3.0, 0.1]), np.array([2.0, 9.0])])
-    array([2. , 0.2])
-    """
-    return np.asarray(np.median(np.array(weights), axis=0))
+    # What a client's part of a checkpoint stands under.
+    part: ClassVar[str] = "{}."
+
+    def __init__(self, settings: Settings, clients: Sequence[str], space: Space, seed: int, host: Host) -> None:
+        self._space, self._seed, self._host = space, seed, host
+        self._name, self._told_settings = settings.name, asdict(settings)
+        self._names = list(clients)
+        self._stage = ""
+        self._failures: dict[str, Failure] = {}
+
+    def state(self) -> State:
+        state = {"stage": text_array(self._stage), **self._kept()}
+        for index, name in enumerate(self._names):
+            part = self._kept_of(name)
+            if name in self._failures:
+                part["failure"] = self._failures[name].to_array()
+            state |= under(self.part.format(index), part)
+        return state
+
+    def restore(self, state: State) -> None:
+        # A sketch's checkpoint of an older version says no stage: it was written after the only round.
+        self._stage = array_text(state["stage"]) if "stage" in state else "done"
+        for index, name in enumerate(self._names):
+            part = below(state, self.part.format(index))
+            if "failure" in part:
+                self._failures[name] = Failure.from_array(part["failure"])
+            self._keep_of(name, part)
+        self._keep(state)
+
+    def _kept(self) -> dict[str, np.ndarray]:
+        """What a checkpoint needs besides stage and clients."""
+        return {}
+
+    def _keep(self, state: State) -> None:
+        """Go on with it, once the clients are as they were."""
+
+    def _kept_of(self, name: str) -> dict[str, np.ndarray]:
+        """What a checkpoint needs of a client."""
+        raise NotImplementedError
+
+    def _keep_of(self, name: str, part: State) -> None:
+        """Go on with it."""
+        raise NotImplementedError
+
+    def _valuation(
+        self, records: list[dict[str, Any]], *, spread: float, settings: Mapping[str, Any], **more: Any
+    ) -> Valuation:
+        """The result, of one record for each client."""
+        import pandas as pd
+
+        return Valuation(
+            clients=client_frame(records, spread=spread),
+            outcomes=outcomes_of(records),
+            history=pd.DataFrame.from_records(more.pop("history", []), columns=list(HISTORY_COLUMNS)),
+            settings={"protocol": self._name, **self._told_settings, "space": asdict(self._space), **settings},
+            **more,
+        )
+
+
+def schema_scalars(schema: Schema) -> dict[str, Scalar]:
+    """A schema in a message."""
+    return {"schema": schema.to_json(), "fingerprint": schema.fingerprint}
+
+
+def finished(done: bool) -> None:
+    """Refuse the result of a run that is under way."""
+    if not done:
+        raise ProtocolError("protocols.not-finished")
 
 
 def client_numbers(judgement: Judgement) -> dict[str, float]:
