@@ -10,7 +10,7 @@ from fedbary.data.table import Table
 from fedbary.errors import SchemaError
 from fedbary.judging import judge as judging
 from fedbary.judging.model import JudgingModel
-from fedbary.protocols.judged_table import judge_of
+from fedbary.protocols.client import judge_of
 from fedbary.space.points import CloudFold, StoredPoints
 from fedbary.space.walk import walk
 from fedbary.valuation.rows import RowRules

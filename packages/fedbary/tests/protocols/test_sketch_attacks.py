@@ -18,7 +18,7 @@ from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.judging.evidence import CELLS, cells_of
 from fedbary.judging.model import JudgingModel
-from fedbary.protocols.judged_table import judge_of
+from fedbary.protocols.client import judge_of
 from fedbary.protocols.messages import Message, array_text
 from fedbary.protocols.sketch.answer import capped_together, guarded_answer, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import make_sketch
@@ -176,7 +176,7 @@ def test_the_difference_of_two_numbers_reads_one_row_from_a_trusting_client_only
     assert read_marginal_row(client_of(table), X, schema) < 1e-9
     client = client_of(table, policy="coarsen")
     read_marginal_row(client, X, schema)
-    found = client._left.scalars
+    found = client._left["sketch"].scalars
     assert found["relaxed"] == found["cost"]  # nothing to subtract
 
 
@@ -338,8 +338,8 @@ def test_the_state_holds_what_left_and_no_row(victim, settings):
     client = client_of(table, **settings)
     sent = client.answer(message(schema, np.ones(WIDTH), [1.0]))
     state = client.state()
-    assert set(state) == {"first", "left", "schema", "cap", "array.points", "array.weights", "array.variances"}
-    assert json.loads(array_text(state["left"])) == {"scalars": dict(sent.scalars), "notes": []}
+    assert set(state) == {"first", "left", "schema", "array.cap", "array.points", "array.weights", "array.variances"}
+    assert json.loads(array_text(state["left"])) == {"sketch": {"scalars": dict(sent.scalars), "notes": []}}
     content = b"".join(np.ascontiguousarray(array).tobytes() for array in state.values())
     assert not any(value.tobytes() in content or repr(float(value)).encode() in content for value in X.ravel())
 
@@ -424,10 +424,10 @@ def test_no_centroid_of_the_scoring_model_is_one_row_copied():
     from fedbary.space.encode import encode
 
     model = ScoringModel.from_arrays({k.removeprefix("model."): a for k, a in arrays.items() if k[:6] == "model."})
-    lone = encode(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema)
+    lone = encode(fb.Table.from_arrays(np.array([row]), ["a"]), server.schema)
     place = model.metric.rescale(model.metric.rotate(lone), model.shrinkage)
     assert cost_matrix(place, model.centroids.points, 2).min() > 1e-3
-    assert cost_matrix(fb.embed(fb.Table.from_arrays(np.array([row]), ["a"]), server._schema).points,
+    assert cost_matrix(fb.embed(fb.Table.from_arrays(np.array([row]), ["a"]), server.schema).points,
                        arrays["points"], 2).min() > 1e-3  # fmt: skip
 
 

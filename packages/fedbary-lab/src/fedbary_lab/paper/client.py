@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 class PaperClient(InterpolationClient):
     """The core's client, one message longer where row values need what the server has."""
 
-    _policy: PaperInterpolation
+    _settings: PaperInterpolation
 
     def answer(self, message: Message) -> Reply:
         """Answer one message; the last may be the reference, or the server's scores of the support points."""
@@ -27,7 +27,7 @@ class PaperClient(InterpolationClient):
             return super().answer(message)
         self._first.check(message)
         self._ready()
-        if self._policy.gradient == "access":
+        if self._settings.gradient == "access":
             reference = sent_array(message, "reference", (None, self._gamma.shape[1]))
             weights = sent_array(message, "reference_weights", (len(reference),))
             self._measures |= {"reference": reference, "reference_weights": weights}
@@ -36,11 +36,11 @@ class PaperClient(InterpolationClient):
         return Reply(message.round)
 
     def _allowed_points(self, asked: int, cloud: Points, least: int) -> int:
-        return len(self._table) if self._policy.point_per_row else super()._allowed_points(asked, cloud, least)
+        return len(self._table) if self._settings.point_per_row else super()._allowed_points(asked, cloud, least)
 
     def _potentials(self, cloud: Points) -> Floats:
-        variant, measures = self._policy.gradient, self._measures
-        if variant in ("eta", "gamma") and self._policy.potentials == "exact":
+        variant, measures = self._settings.gradient, self._measures
+        if variant in ("eta", "gamma") and self._settings.potentials == "exact":
             return super()._potentials(cloud)
         name = {"eta": "eta_q", "gamma": "eta_q", "access": "reference"}.get(variant, "scores")
         if not self._gamma.size or name not in measures:
@@ -50,7 +50,7 @@ class PaperClient(InterpolationClient):
         target, mass = measures[name], measures[f"{name}_weights"]
         if variant == "gamma":
             target, mass = self._gamma, self._gamma_weights
-        return source_potential(self._policy, cloud.points, cloud.weights, target, mass)
+        return source_potential(self._settings, cloud.points, cloud.weights, target, mass)
 
     def _scores_of_rows(self, cloud: Points) -> Floats:
         """Of each row the mean of the server's scores of its points.
@@ -59,7 +59,7 @@ class PaperClient(InterpolationClient):
         other.
         """
         eta_p, weights = self._measures["eta_p"], self._measures["eta_p_weights"]
-        plan = solve(cloud.points, eta_p, cloud.weights, weights, p=self._policy.p)
+        plan = solve(cloud.points, eta_p, cloud.weights, weights, p=self._settings.p)
         sums = np.zeros(cloud.distinct)
         np.add.at(sums, plan.source, plan.mass * self._measures["scores"][plan.target])
         return np.asarray(sums / cloud.weights)

@@ -46,5 +46,5 @@ class TriangleClient(InterpolationClient):
         eta_q = sent_array(message, "eta_q", (None, self._gamma.shape[1]))
         self._measures = {"eta_q": eta_q, "eta_q_weights": np.full(len(eta_q), 1.0 / len(eta_q))}
         cloud = self._ready()
-        eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._policy.t or 0.0))
+        eta_p, _ = interpolate(self._towards_rows(cloud), self._gamma, cloud.points, float(self._settings.t or 0.0))
         return Reply(0, {"rows": reply.scalars["rows"]}, {"eta_p": eta_p}, reply.notes)

@@ -1,8 +1,9 @@
-"""`TwoHalves`: settings that make a protocol's server and client, whose modules are imported when they are needed."""
+"""`TwoHalves`: settings that make a protocol's server and client, and say what a client trusts a server with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,10 +17,51 @@ if TYPE_CHECKING:
     from fedbary.valuation.rows import ScoredRows
 
 
+@dataclass(frozen=True)
+class Exact:
+    """A server that is trusted gets sums of all rows, to the last digit."""
+
+    epsilon: ClassVar[float] = 0.0
+    delta: ClassVar[float] = 0.0
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """Nothing leaves that fewer than ``min_group`` different rows could be read from: a guard, not a proof."""
+
+    min_group: int = 5
+    epsilon: ClassVar[float] = 0.0
+    delta: ClassVar[float] = 0.0
+
+
+@dataclass(frozen=True)
+class Private:
+    """(ε, δ)-differential privacy."""
+
+    epsilon: float
+    delta: float = 0.0
+
+
+# What a client trusts a server with; settings such as ``Cards(epsilon=1)`` are the shorthand of it.
+Trust = Exact | Guarded | Private
+
+
 class TwoHalves:
-    """What settings of all protocols do alike; ``halves`` are the classes of server and client, by name."""
+    """What settings of all protocols do alike; ``halves`` are the classes of server and client, by name.
+
+    Their modules are imported when they are needed.
+    """
 
     halves: ClassVar[tuple[str, str]]
+    min_group: int
+
+    @property
+    def trust(self) -> Trust:
+        """What a client with these settings trusts a server with."""
+        if (epsilon := getattr(self, "epsilon", None)) is not None:
+            return Private(epsilon, getattr(self, "delta", 0.0))
+        trusted = getattr(self, "policy", "") == "trusted" or getattr(self, "allow_reconstruction", False)
+        return Exact() if trusted else Guarded(self.min_group)
 
     def server(
         self,

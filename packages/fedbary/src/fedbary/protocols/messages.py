@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from fedbary.errors import PrivacyError, ProtocolError, as_note
+from fedbary.errors import PrivacyError, as_note
 from fedbary.forms import array_text, below, text_array, under
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
@@ -23,6 +23,7 @@ from fedbary.wording import on_one_line
 
 if TYPE_CHECKING:
     from fedbary.data.table import Table
+    from fedbary.protocols.halves import Trust
     from fedbary.protocols.released_table import Release
     from fedbary.space.options import Space
     from fedbary.valuation.result import Valuation
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 # Checkpoints hold arrays alone; how, is said with the records.
 __all__ = [
     "NO_ANSWER", "ClientProtocol", "Failure", "Message", "Reply", "Scalar", "ServerProtocol", "Settings", "State",
-    "array_text", "below", "injective_digest", "reply_notes", "require_same_rows", "text_array", "under",
+    "array_text", "below", "injective_digest", "reply_notes", "text_array", "under",
 ]  # fmt: skip
 Scalar = str | int | float | bool
 # What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.
@@ -135,6 +136,11 @@ class Settings(Protocol):
     @property
     def min_group(self) -> int:
         """Fewest different rows behind anything that leaves a party."""
+        ...
+
+    @property
+    def trust(self) -> Trust:
+        """What a client trusts a server with."""
         ...
 
     @property
@@ -250,12 +256,6 @@ def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[s
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")  # whatever came must have a digest
-
-
-def require_same_rows(state: State, data: str, origin: str) -> None:
-    """Refuse to go on with another table than the one whose digest is in the state."""
-    if array_text(state["data"]) != data:
-        raise ProtocolError("protocols.rows-changed", where=origin or "the table")
 
 
 def reply_notes(reply: Reply) -> tuple[Note, ...]:

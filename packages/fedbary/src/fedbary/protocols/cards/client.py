@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
 from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement
 from fedbary.judging.judge import Judge
@@ -21,14 +20,14 @@ from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.exact_card import as_in, card_of_different_rows
 from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.private_card import private_card
-from fedbary.protocols.first_message import FirstMessage
-from fedbary.protocols.judged_table import judge_of, judged_alone, label_evidence_of, row_columns
-from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
-from fedbary.protocols.released_table import OneRelease, Release, guarded_card
+from fedbary.protocols.client import Client, judge_of, judged_alone, label_evidence_of, row_columns, sent_schema
+from fedbary.protocols.halves import Private
+from fedbary.protocols.messages import Message, Reply, below, under
+from fedbary.protocols.released_table import Release, guarded_card
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns
 from fedbary.space.options import Space, Task
-from fedbary.space.row_identity import one_row_each, row_keys
+from fedbary.space.row_identity import row_keys
 from fedbary.space.schema import Schema
 from fedbary.valuation.rows import RowRules
 
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from fedbary.valuation.rows import ScoredRows
 
 
-class CardsClient:
-    """Holds the rows, and the owner's policy on what may leave."""
+class CardsClient(Client):
+    """Sends the card; received, under the kinds of the messages, are the model, common weights and the judgement."""
 
     def __init__(
         self,
@@ -48,28 +47,20 @@ class CardsClient:
         seed: int,  # noqa: ARG002 - nothing is drawn
         release: Release | None,
     ) -> None:
-        self._settings, self._table, self._rules = settings, table, rules
-        self._released = OneRelease(table, release, min_group=settings.min_group, trusted=settings.policy == "trusted")
-        self._asked = table if settings.epsilon is None else one_row_each(table)
-        self._first = FirstMessage()
-        self._left: dict[str, Reply] = {}
-        self._schema: Schema | None = None
-        # What came: the model, then common weights, then the judgement.
-        self._received: dict[str, np.ndarray] = {}
+        self._settings, self._trusted = settings, settings.policy == "trusted"
+        super().__init__(settings, table, rules=rules, release=release, trusted=self._trusted)
         # Of the released rows, and of all.
         self._judges: dict[str, Judge] = {}
-        self._scored: ScoredRows | None = None
 
     def answer(self, message: Message) -> Reply:
         """Answer with the card, or with what the model says of the rows; the same message gets the same answer."""
         if message.kind not in ("card", "model", "evidence", "flags"):
             raise ProtocolError("protocols.unknown-message", protocol="cards", kind=message.kind)
-        if len(self._asked) < self._settings.min_group:
-            raise DataError("schema.too-few-rows", rows=len(self._asked), least=self._settings.min_group)
-        schema = _schema(message)
+        self.require_rows()
+        schema = sent_schema(message)
         if schema is not None:
             require_columns(as_in(self._asked, schema), schema)
-        if message.kind == "card" and schema is None and self._settings.epsilon is not None:
+        if message.kind == "card" and schema is None and self._private:
             raise PrivacyError("protocols.card-needs-schema")
         if message.kind in ("evidence", "flags") and self._schema is None:
             raise ProtocolError("protocols.rows-before-model")
@@ -101,33 +92,17 @@ class CardsClient:
             self._judges = {}
         return self._scored
 
-    def state(self) -> State:
-        """What came from the server and what went to it; the rows stay where they are."""
-        left = {kind: reply.scalars for kind, reply in self._left.items()}
-        state = {"first": text_array(self._first.to_text()), "left": text_array(json.dumps(left))}
-        for kind, reply in self._left.items():
-            state |= under(f"reply.{kind}.", reply.arrays)
-        if self._schema is not None:
-            state |= {"schema": text_array(self._schema.to_json()), **under("array.", self._received)}
-        return state
-
-    def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
-        if not state:
-            return
-        self._first.from_text(array_text(state["first"]))
-        left = json.loads(array_text(state["left"]))
-        self._left = {kind: Reply(0, scalars, below(state, f"reply.{kind}.")) for kind, scalars in left.items()}
-        if "schema" in state:
-            self._schema, self._received = Schema.from_json(array_text(state["schema"])), below(state, "array.")
-
     def _reply(self, message: Message, schema: Schema | None) -> Reply:
         """Everything that leaves this machine."""
         if message.kind == "card":
-            return card_reply(self._card(schema, _task(message)))
+            asked = str(message.scalars.get("task", "auto"))
+            tasks: dict[str, Task] = {name: name for name in get_args(Task)}
+            if asked not in tasks:
+                raise ProtocolError("protocols.message-unfit", kind=message.kind, name="task")
+            return card_reply(self._card(schema, tasks[asked]))
         rows = {"rows": len(self._asked)} if message.kind == "model" else {}
         # What the rows are like beside the card, epsilon would not cover.
-        if self._settings.epsilon is not None or not self._settings.numbers or message.kind == "flags":
+        if self._private or not self._settings.numbers or message.kind == "flags":
             return Reply(0, rows)
         try:
             return Reply(0, rows, self._told(message))
@@ -150,19 +125,15 @@ class CardsClient:
         return told if found is None else {**told, **found.to_arrays()}
 
     def _card(self, schema: Schema | None, task: Task) -> Card:
-        settings = self._settings
-        if settings.epsilon is not None:
+        if isinstance(trust := self._settings.trust, Private):
             assert schema is not None
-            return private_card(self._asked, schema, epsilon=settings.epsilon, delta=settings.delta)
+            return private_card(self._asked, schema, epsilon=trust.epsilon, delta=trust.delta)
         released = self._released.of(check_table(self._table, Space(task=task)))
         if self._trusted:
             card = card_of_different_rows(released.rows, released.kind, told=released.as_a_card)
-            return replace(card, rows=released.declared, shared=True)
-        return replace(guarded_card(released), rows=released.declared, shared=settings.shared)
-
-    @property
-    def _trusted(self) -> bool:
-        return self._settings.policy == "trusted"
+        else:
+            card = guarded_card(released)
+        return replace(card, rows=released.declared, shared=self._trusted or self._settings.shared)
 
     def _groups(self, rows: Table, least: int) -> Groups | None:
         """Which rows are copies, where no fewer than some different ones may decide what leaves."""
@@ -194,19 +165,3 @@ def card_of(reply: Reply) -> Card:
     arrays = dict(reply.arrays)
     arrays["second"] = arrays["second"] if "second" in arrays else arrays.pop("squares")
     return Card.from_parts(str(reply.scalars["card"]), arrays)
-
-
-def _task(message: Message) -> Task:
-    asked = str(message.scalars.get("task", "auto"))
-    tasks: dict[str, Task] = {name: name for name in get_args(Task)}
-    if asked not in tasks:
-        raise ProtocolError("protocols.message-unfit", kind=message.kind, name="task")
-    return tasks[asked]
-
-
-def _schema(message: Message) -> Schema | None:
-    if "schema" not in message.scalars:
-        return None
-    schema = Schema.from_json(str(message.scalars["schema"]))
-    schema.require(str(message.scalars.get("fingerprint")))
-    return schema

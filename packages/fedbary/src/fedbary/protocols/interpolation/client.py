@@ -11,10 +11,10 @@ from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
-from fedbary.protocols.first_message import FirstMessage
+from fedbary.protocols.client import Client, sent_schema
 from fedbary.protocols.interpolation import Interpolation, draw_t
-from fedbary.protocols.messages import Message, Reply, State, array_text, below, require_same_rows, text_array, under
-from fedbary.protocols.released_table import OneRelease, Release, ReleasedTable
+from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
+from fedbary.protocols.released_table import Release, ReleasedTable
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points
 from fedbary.space.schema import Schema
@@ -24,24 +24,21 @@ from fedbary.valuation.rows import RowFacts, RowRules, ScoredRows, calibrated_gr
 Floats = NDArray[np.float64]
 
 _FARTHEST = 1e100
+# Numbers and arrays that a checkpoint has, beside texts and the measures of the last round.
+_KEPT = ("allowed", "gamma_seed", "round", "start_distance", "gamma", "gamma_weights", "last_potential")
 
 
-class InterpolationClient:
-    """Holds the rows. The owner's own settings decide what may leave; a server cannot loosen them."""
+class InterpolationClient(Client):
+    """Moves γ by the rows; the owner's own settings decide what may leave, a server cannot loosen them."""
 
     def __init__(
         self, settings: Interpolation, table: Table, *, rules: RowRules, seed: int, release: Release | None = None
     ) -> None:
-        self._policy = settings
-        self._table = table
-        self._t_seed = seed
-        self._rules = rules
-        self._first = FirstMessage()
+        super().__init__(settings, table, rules=rules, release=release, trusted=False)
+        self._settings, self._t_seed = settings, seed
         # With a reference and in one process nothing is described, and γ is of all rows.
         self._of_all_rows = settings.allow_reconstruction or release is None
-        self._released = OneRelease(table, release, min_group=settings.min_group)
         self._data = ""
-        self._schema: Schema | None = None
         self._cloud: Points | None = None
         self._rows: Target | None = None  # the cloud's points, to which every γ is transported
         self._allowed = 0  # points that the guard allows
@@ -82,18 +79,9 @@ class InterpolationClient:
         asked["t_seed"] = np.array(self._t_seed)
         if self._schema is None:
             return asked
-        return asked | {
-            "schema": text_array(self._schema.to_json()),
-            "data": text_array(self._data),
-            "allowed": np.array(self._allowed),
-            "gamma_seed": np.array(self._gamma_seed),
-            "round": np.array(self._round),
-            "start_distance": np.array(self._start_distance),
-            "gamma": self._gamma,
-            "gamma_weights": self._gamma_weights,
-            **({} if self._last_potential is None else {"last_potential": self._last_potential}),
-            **under("measure.", self._measures),
-        }
+        kept = {name: np.asarray(value) for name in _KEPT if (value := getattr(self, f"_{name}")) is not None}
+        told = {"schema": text_array(self._schema.to_json()), "data": text_array(self._data)}
+        return asked | kept | told | under("measure.", self._measures)
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the table is another one."""
@@ -104,27 +92,26 @@ class InterpolationClient:
             return
         self._schema = Schema.from_json(array_text(state["schema"]))
         self._place(embed(self._released_table(self._schema).rows, self._schema))
-        require_same_rows(state, self._data, self._table.origin)
-        self._allowed, self._gamma_seed = int(state["allowed"]), int(state["gamma_seed"])
-        self._start_distance = float(state["start_distance"])
-        self._round, self._plan, self._last_potential = int(state["round"]), None, state.get("last_potential")
-        self._gamma, self._gamma_weights = state["gamma"], state["gamma_weights"]
-        self._measures = below(state, "measure.")
+        if array_text(state["data"]) != self._data:
+            raise ProtocolError("protocols.rows-changed", where=self._table.origin or "the table")
+        for name in _KEPT:
+            value = state.get(name)
+            setattr(self, f"_{name}", value if value is None or value.ndim else value.item())
+        self._plan, self._measures = None, below(state, "measure.")
 
     def _start(self, message: Message) -> Reply:
         """Place the rows, and say how many points they allow."""
         if self._round > 0:  # rounds that begin again would give more averages than there may be
             raise ProtocolError("protocols.round-skipped", round=0, last=self._round)
-        schema = Schema.from_json(str(message.scalars["schema"]))
-        schema.require(str(message.scalars["fingerprint"]))
+        schema = sent_schema(message)
+        assert schema is not None
         asked = int(message.scalars["support"])
-        if asked > self._policy.support:
-            raise PrivacyError("protocols.points-not-agreed", sent=asked, agreed=self._policy.support)
-        if len(self._table) < self._policy.min_group:
-            raise DataError("schema.too-few-rows", rows=len(self._table), least=self._policy.min_group)
+        if asked > self._settings.support:
+            raise PrivacyError("protocols.points-not-agreed", sent=asked, agreed=self._settings.support)
+        self.require_rows()
         released = self._released_table(schema)
         cloud = embed(released.rows, schema)
-        least = max(released.least, self._policy.min_group)
+        least = max(released.least, self._settings.min_group)
         require_known_labels(released.rows, schema, cloud, min_group=least)
         self._allowed, self._gamma_seed = self._allowed_points(asked, cloud, least), int(message.scalars["gamma_seed"])
         self._schema, self._round = schema, 0
@@ -146,26 +133,26 @@ class InterpolationClient:
         cloud = self._ready()
         if message.round == self._round > 0:  # delivered twice: the same answer again
             return self._reply(message.round)
-        if message.round > self._policy.rounds:
-            raise PrivacyError("protocols.too-many-rounds", allowed=self._policy.rounds, asked=message.round)
+        if message.round > self._settings.rounds:
+            raise PrivacyError("protocols.too-many-rounds", allowed=self._settings.rounds, asked=message.round)
         if message.round != self._round + 1:
             raise ProtocolError("protocols.round-skipped", round=message.round, last=self._round)
         if self._round == 0:
             self._begin(int(message.scalars.get("support", 0)))
         eta_q, eta_q_weights = self._incoming_measure(message)
-        mode, towards_rows = self._policy.interpolation, self._towards_rows(cloud)
+        mode, towards_rows = self._settings.interpolation, self._towards_rows(cloud)
         if self._round == 0:
             self._start_distance = towards_rows.distance
         eta_p, eta_p_weights = interpolate(
             towards_rows,
             self._gamma,
             cloud.points,
-            draw_t(self._policy, self._t_seed, "eta", message.round),
+            draw_t(self._settings, self._t_seed, "eta", message.round),
             mode=mode,
         )
-        between = solve(eta_p, eta_q, eta_p_weights, eta_q_weights, p=self._policy.p)
+        between = solve(eta_p, eta_q, eta_p_weights, eta_q_weights, p=self._settings.p)
         self._gamma, self._gamma_weights = interpolate(
-            between, eta_p, eta_q, draw_t(self._policy, self._t_seed, "gamma", message.round), mode=mode
+            between, eta_p, eta_q, draw_t(self._settings, self._t_seed, "gamma", message.round), mode=mode
         )
         self._measures = {
             "eta_q": eta_q, "eta_q_weights": eta_q_weights, "eta_p": eta_p, "eta_p_weights": eta_p_weights
@@ -178,9 +165,9 @@ class InterpolationClient:
         if number == 1:
             distances["start_distance"] = self._start_distance
         arrays = {"gamma": self._gamma}
-        if self._policy.interpolation == "exact":
+        if self._settings.interpolation == "exact":
             arrays["gamma_weights"] = self._gamma_weights
-        if self._policy.sends_eta_p:
+        if self._settings.sends_eta_p:
             arrays["eta_p"] = self._measures["eta_p"]
             arrays["eta_p_weights"] = self._measures["eta_p_weights"]
         return Reply(number, distances, arrays)
@@ -189,15 +176,15 @@ class InterpolationClient:
         """How the distance from the rows to η_Q, or to γ, changes if one of them had more mass."""
         if not self._gamma.size or "eta_q" not in self._measures:
             raise ProtocolError("protocols.rows-before-round")
-        if self._policy.gradient == "gamma":
+        if self._settings.gradient == "gamma":
             # Potentials need not be unique: those of a solve from scratch depend on nothing but this γ.
-            plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._policy.p)
+            plan = solve(self._gamma, cloud.points, self._gamma_weights, cloud.weights, p=self._settings.p)
             return plan.target_potential
         eta_q, mass = self._measures["eta_q"], self._measures["eta_q_weights"]
-        return solve(cloud.points, eta_q, cloud.weights, mass, p=self._policy.p).source_potential
+        return solve(cloud.points, eta_q, cloud.weights, mass, p=self._settings.p).source_potential
 
     def _allowed_points(self, asked: int, cloud: Points, least: int) -> int:
-        if self._policy.allow_reconstruction:
+        if self._settings.allow_reconstruction:
             return asked
         # A point of γ takes mass 1/S: no row may make up more than 1/min_group of that.
         most = float(cloud.weights.max())
@@ -208,7 +195,7 @@ class InterpolationClient:
 
     def _incoming_measure(self, message: Message) -> tuple[Floats, Floats]:
         points = sent_array(message, "eta_q", (None, self._gamma.shape[1]))
-        if self._policy.interpolation == "barycentric":
+        if self._settings.interpolation == "barycentric":
             # More points than γ has could single out rows, so the guard must hold for what comes in, too.
             if len(points) != len(self._gamma):
                 raise PrivacyError("protocols.points-not-agreed", sent=len(points), agreed=len(self._gamma))
@@ -223,7 +210,7 @@ class InterpolationClient:
                 self._rows,
                 self._gamma_weights,
                 cloud.weights,
-                p=self._policy.p,
+                p=self._settings.p,
                 start=self._last_potential,
             )
         return self._plan
@@ -233,7 +220,7 @@ class InterpolationClient:
 
     def _released_table(self, schema: Schema) -> ReleasedTable:
         """The rows behind γ: those that were described, if they were, lest the two be subtracted."""
-        if self._policy.allow_reconstruction or (self._of_all_rows and not self._released.kind):
+        if self._settings.allow_reconstruction or (self._of_all_rows and not self._released.kind):
             return ReleasedTable.whole(self._table, schema.label.kind)
         require_own_kinds(self._table, schema)
         return self._released.of(schema.label.kind)

@@ -1,22 +1,29 @@
-"""A client's table at the hands of a judge: rows go in a part at a time, and come out with values."""
+"""`Client`: what the owners' halves of all protocols do alike; and a table at the hands of a judge, row by row."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import ProtocolError
+from fedbary.errors import DataError, ProtocolError
 from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.judge import Judge, Judged
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
+from fedbary.notes import Note
+from fedbary.protocols.first_message import FirstMessage
+from fedbary.protocols.halves import Private
+from fedbary.protocols.messages import Message, Reply, Settings, State, array_text, below, text_array, under
+from fedbary.protocols.released_table import OneRelease, Release
 from fedbary.space.columns import category_places
 from fedbary.space.encode import missing_coordinates, place
 from fedbary.space.labels import class_positions
+from fedbary.space.row_identity import one_row_each
 from fedbary.space.schema import Schema
 from fedbary.space.walk import Batch, walk
 from fedbary.valuation.rows import RowRules, ScoredRows, valued_rows
@@ -26,6 +33,63 @@ Integers = NDArray[np.int64]
 
 # Of more classes nobody looks at what each label's rows look like.
 _MOST_CLASSES = 100
+
+
+class Client:
+    """Holds the rows, and the owner's own settings of what may leave, which a server cannot loosen.
+
+    ``trusted`` says whether exact answers are of all rows as they are.
+    """
+
+    def __init__(
+        self, settings: Settings, table: Table, *, rules: RowRules, release: Release | None, trusted: bool
+    ) -> None:
+        self._table, self._rules, self._least = table, rules, settings.min_group
+        self._released = OneRelease(table, release, min_group=settings.min_group, trusted=trusted)
+        # ε is of one row of each person.
+        self._private = isinstance(settings.trust, Private)
+        self._asked = one_row_each(table) if self._private else table
+        self._first = FirstMessage()
+        # What came with the messages, and what was answered to each kind of them.
+        self._schema: Schema | None = None
+        self._received: dict[str, np.ndarray] = {}
+        self._left: dict[str, Reply] = {}
+        self._scored: ScoredRows | None = None
+
+    def require_rows(self) -> None:
+        """Refuse to answer for a table that is too small to be asked, by its public number of rows."""
+        if len(self._asked) < self._least:
+            raise DataError("schema.too-few-rows", rows=len(self._asked), least=self._least)
+
+    def state(self) -> State:
+        """What came from the server and what went to it; the rows stay where they are."""
+        left, state = {}, {"first": text_array(self._first.to_text())}
+        for kind, reply in self._left.items():
+            left[kind] = {"scalars": reply.scalars, "notes": [note.to_json() for note in reply.notes]}
+            state |= under(f"reply.{kind}.", reply.arrays)
+        state["left"] = text_array(json.dumps(left))
+        if self._schema is not None:
+            state |= {"schema": text_array(self._schema.to_json()), **under("array.", self._received)}
+        return state
+
+    def restore(self, state: State) -> None:
+        if not state:
+            return
+        self._first.from_text(array_text(state["first"]))
+        for kind, one in json.loads(array_text(state["left"])).items():
+            notes = tuple(Note.from_json(note) for note in one["notes"])
+            self._left[kind] = Reply(0, one["scalars"], below(state, f"reply.{kind}."), notes)
+        if "schema" in state:
+            self._schema, self._received = Schema.from_json(array_text(state["schema"])), below(state, "array.")
+
+
+def sent_schema(message: Message) -> Schema | None:
+    """The schema in a message, if it has one."""
+    if "schema" not in message.scalars:
+        return None
+    schema = Schema.from_json(str(message.scalars["schema"]))
+    schema.require(str(message.scalars.get("fingerprint")))
+    return schema
 
 
 def judge_of(
