@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -13,16 +12,12 @@ from fedbary.cli import main
 from fedbary.notes import Note
 from fedbary.protocols.messages import Reply, reply_notes
 from fedbary.protocols.sketch.client import SketchClient
-from fedbary.sentences import AREAS
+from fedbary.sentences import AREAS, area
 from fedbary.valuation.outcome import Status
 from fedbary.wording import is_plain
 
 SECRET = "Ann', Brown 1961"
-SENTENCES = {
-    f"{area}.{name}": said
-    for area in AREAS
-    for name, said in import_module(f"fedbary.sentences.{area}").SENTENCES.items()
-}
+SENTENCES = {f"{name}.{what}": said for name in AREAS for what, said in area(name).items()}
 UNKNOWN = "for a reason that this version of fedbary does not know"
 
 

@@ -2,7 +2,6 @@
 
 import ast
 from collections import defaultdict
-from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,15 +9,13 @@ from pathlib import Path
 import fedbary
 from fedbary.filling import COMMAND, fields, filled
 from fedbary.notes import Note
-from fedbary.sentences import AREAS, sentence
+from fedbary.sentences import AREAS, area, sentence
 
 # The core's sources, and those of the other packages of this repository: they raise codes of the core's areas, too.
 SOURCES = [Path(fedbary.__file__).parent, *Path(__file__).parents[2].glob("*/src/fedbary_*")]
 INSTALLED = [source for source in SOURCES if find_spec(source.name)]
-MODULES = {area: import_module(f"fedbary.sentences.{area}") for area in AREAS} | {
-    point.name: point.load() for point in entry_points(group="fedbary.sentences")
-}
-CODES = {f"{area}.{name}": said for area, module in MODULES.items() for name, said in module.SENTENCES.items()}
+OF_OTHERS = [point.name for point in entry_points(group="fedbary.sentences")]
+CODES = {f"{name}.{what}": said for name in (*AREAS, *OF_OTHERS) for what, said in area(name).items()}
 # Calls whose first argument is a code and whose keywords, or whose second argument's keys, are its facts.
 MAKERS = {
     "FedbaryError", "DataError", "DatasetUnavailable", "SchemaError", "SettingsError", "TransportError",

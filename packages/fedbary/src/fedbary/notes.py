@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from fedbary.filling import Dialect, filled, spoken
-from fedbary.sentences import Sentence, sentence
-from fedbary.sentences.internal import SENTENCES
+from fedbary.sentences import Sentence, area, sentence
 from fedbary.strict_json import read_json
 from fedbary.wording import as_plain, is_plain
 
@@ -91,7 +90,7 @@ class Note:
         return sentence(self.code) or _UNKNOWN
 
 
-_UNKNOWN = SENTENCES["unknown-code"]
+_UNKNOWN = area("internal")["unknown-code"]
 
 
 def notes_to_text(notes: tuple[Note, ...]) -> str:

@@ -9,7 +9,7 @@ from fedbary.checkup.check import LOOKS
 from fedbary.checkup.coded import in_words
 from fedbary.checkup.findings import Finding, Severity, written_differently
 from fedbary.checkup.result import ColumnFacts, values_in_words
-from fedbary.sentences.checkup import SENTENCES
+from fedbary.sentences import area
 
 ROWS = 400
 
@@ -218,4 +218,4 @@ def test_values_in_words():
 def test_every_issue_has_a_sentence_and_every_code_is_one_issue():
     codes = [issue.code for look in LOOKS for issue in look.issues]
     assert len(codes) == len(set(codes)) == 20
-    assert {code.removeprefix("checkup.") for code in codes} <= set(SENTENCES)
+    assert {code.removeprefix("checkup.") for code in codes} <= set(area("checkup"))

@@ -2,7 +2,6 @@
 
 import json
 import string
-from importlib import import_module
 
 import pytest
 from hypothesis import example, given
@@ -10,15 +9,11 @@ from hypothesis import strategies as st
 
 from fedbary.filling import COMMAND, PYTHON
 from fedbary.notes import Note, notes_from_text, notes_to_text
-from fedbary.sentences import AREAS
+from fedbary.sentences import AREAS, area
 from fedbary.wording import is_plain
 
 SECRET = "Ann', Brown 1961"
-SENTENCES = {
-    f"{area}.{name}": said
-    for area in AREAS
-    for name, said in import_module(f"fedbary.sentences.{area}").SENTENCES.items()
-}
+SENTENCES = {f"{name}.{what}": said for name in AREAS for what, said in area(name).items()}
 UNKNOWN = "for a reason that this version of fedbary does not know"
 
 

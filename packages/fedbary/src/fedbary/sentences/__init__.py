@@ -1,7 +1,8 @@
 """The English of every code: facts are values, and these are the sentences that are made of them where they are shown.
 
-A code is ``area.what-happened``; its sentence stands in the file of that area. Another package offers areas of its own
-by entry points of the group ``fedbary.sentences``, the area's name and a module with ``SENTENCES``. In a sentence
+A code is ``area.what-happened``; its sentence stands in ``area.toml``, one line each: the text, the facts that another
+party may hear, the text on the command line where that differs. Another package offers areas of its own by entry points
+of the group ``fedbary.sentences``, the area's name and a module with ``SENTENCES``. In a sentence
 
 - ``{field}`` is a fact, with Python's format specifications and those of `fedbary.filling.Formatter`;
 - ``[[ such as {example!r}]]`` is left out where one of its facts is not known, ``[[{n} rows|nothing]]`` says the other;
@@ -11,10 +12,12 @@ by entry points of the group ``fedbary.sentences``, the area's name and a module
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
 AREAS = (
     "audit", "checkup", "cli", "data", "deploy", "encoders", "engines", "formats", "games", "guard", "internal",
@@ -31,22 +34,22 @@ class Sentence:
     command: str = ""
 
 
-def say(text: str, public: str = "", *, command: str = "") -> Sentence:
+def say(text: str, public: str = "", command: str = "") -> Sentence:
     """A sentence; ``public`` names the facts that another party may hear, with blanks between them."""
     return Sentence(text, frozenset(public.split()), command)
 
 
 def sentence(code: str) -> Sentence | None:
     """The sentence of a code, or None where this version of fedbary knows no such code."""
-    area, _, name = code.partition(".")
-    return _area(area).get(name)
+    name, _, what = code.partition(".")
+    return area(name).get(what)
 
 
 @cache
-def _area(area: str) -> dict[str, Sentence]:
+def area(name: str) -> Mapping[str, Sentence]:
     """The sentences of an area: of this package, or of one that offers them by an entry point."""
-    if area in AREAS:
-        own: dict[str, Sentence] = import_module(f"fedbary.sentences.{area}").SENTENCES
-        return own
-    found = [point for point in entry_points(group="fedbary.sentences") if point.name == area]
+    if name in AREAS:
+        text = Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8")
+        return {code: say(*said) for code, said in tomllib.loads(text).items()}
+    found = [point for point in entry_points(group="fedbary.sentences") if point.name == name]
     return dict(found[0].load().SENTENCES) if found else {}
