@@ -22,6 +22,14 @@ def _every_row_is_heard():
         yield
 
 
+def own_rows(rows, codes, classes):
+    known = codes >= 0
+    sums = np.zeros((classes, rows.shape[1]))
+    np.add.at(sums, codes[known], rows[known])
+    counts = np.bincount(codes[known], minlength=classes).astype(float)
+    return OwnRows(counts, sums, rows.mean(axis=0), rows.var(axis=0))
+
+
 def model(seed, classes=3, width=2, count=50.0):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(width, width))
@@ -43,7 +51,7 @@ def client(seed, rows=20, classes=3):
 def test_own_rows_are_sums_and_moments_of_all_rows_that_are_known():
     rows, codes = client(0)
     codes[:2] = -1
-    own = OwnRows.of(rows, codes, 4)
+    own = own_rows(rows, codes, 4)
     np.testing.assert_allclose(own.sums[1], rows[codes == 1].sum(axis=0))
     assert own.rows == 18
     assert own.counts[3] == 0
@@ -56,7 +64,7 @@ def test_own_rows_are_sums_and_moments_of_all_rows_that_are_known():
 @given(st.integers(0, 10_000))
 def test_others_are_gaussians_with_the_clients_own_shares_as_prior(seed):
     rows, codes = client(seed)
-    others, own = model(seed), OwnRows.of(rows, codes, 3)
+    others, own = model(seed), own_rows(rows, codes, 3)
     found = Candidates(others, own)(rows, codes)[0][0]
     wide = (1.0 + 1.0 / (others.counts + UNSURE))[:, None, None] * others.covariance
     logs = np.column_stack([multivariate_normal.logpdf(rows, others.means[c], wide[c]) for c in range(3)])
@@ -66,7 +74,7 @@ def test_others_are_gaussians_with_the_clients_own_shares_as_prior(seed):
 @given(st.integers(0, 10_000))
 def test_no_row_is_in_the_own_mean_that_judges_it(seed):
     rows, codes = client(seed)
-    others, own = model(seed), OwnRows.of(rows, codes, 3)
+    others, own = model(seed), own_rows(rows, codes, 3)
     found = Candidates(others, own)(rows, codes)[0][2]
     pulled = others.means - own.stated @ others.means + rows.mean(axis=0)
     factor = 1.0 + 1.0 / (own.counts + KAPPA + UNSURE)
@@ -85,7 +93,7 @@ def test_no_row_is_in_the_own_mean_that_judges_it(seed):
 @given(st.integers(0, 10_000))
 def test_others_and_others_moved_are_the_same_where_nothing_is_shifted(seed):
     others, (rows, codes) = model(seed), client(seed)
-    counted = OwnRows.of(rows, codes, 3)
+    counted = own_rows(rows, codes, 3)
     mean = counted.stated @ others.means
     variance = others.variances + counted.stated @ (others.means - mean) ** 2
     candidates = Candidates(others, OwnRows(counted.counts, counted.sums, mean, variance))
@@ -98,7 +106,7 @@ def test_others_and_others_moved_are_the_same_where_nothing_is_shifted(seed):
 def test_a_shift_of_the_whole_client_changes_what_others_say_and_not_what_others_moved_say():
     others, (rows, codes) = model(3), client(3, rows=400)
     here, there = (
-        Candidates(others, OwnRows.of(values, codes, 3))(values, codes)[0]
+        Candidates(others, own_rows(values, codes, 3))(values, codes)[0]
         for values in (rows, rows + np.array([4.0, -2.0]))
     )
     np.testing.assert_allclose(there[1], here[1], atol=1e-9)
@@ -109,7 +117,7 @@ def test_a_shift_of_the_whole_client_changes_what_others_say_and_not_what_others
 @given(st.integers(0, 10_000))
 def test_distances_are_those_of_the_mixture_around_pooled_means_without_the_row(seed):
     rows, codes = client(seed)
-    others, own = model(seed), OwnRows.of(rows, codes, 3)
+    others, own = model(seed), own_rows(rows, codes, 3)
     candidates = Candidates(others, own)
     moved, inverse = candidates.moved(rows), np.linalg.inv(others.covariance)
     found = candidates(rows, codes)[1]
@@ -126,7 +134,7 @@ def test_distances_are_those_of_the_mixture_around_pooled_means_without_the_row(
 @given(st.integers(0, 10_000))
 def test_deviations_are_from_the_nearest_pooled_mean(seed):
     rows, codes = client(seed)
-    others, own = model(seed), OwnRows.of(rows, codes, 3)
+    others, own = model(seed), own_rows(rows, codes, 3)
     candidates = Candidates(others, own)
     moved, inverse = candidates.moved(rows), np.linalg.inv(others.covariance)
     means = np.array(
@@ -143,7 +151,7 @@ def test_deviations_are_from_the_nearest_pooled_mean(seed):
 
 def test_rows_of_unknown_classes_are_judged_by_all_means():
     rows, codes = client(5)
-    others, own = model(5), OwnRows.of(rows, codes, 3)
+    others, own = model(5), own_rows(rows, codes, 3)
     nobody = np.full(len(rows), -1)
     found = Candidates(others, own)(rows, nobody)[0]
     assert all(np.isfinite(one).all() for one in found)

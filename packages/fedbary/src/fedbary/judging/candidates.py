@@ -5,8 +5,6 @@ Each has the client's own class shares as prior, so that what clients differ in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
@@ -28,38 +26,22 @@ _PLAINLY = 0.8
 _UNSURE = 3.0
 
 
-@dataclass(frozen=True, eq=False)
 class OwnRows:
-    """What a client knows of its own rows before it judges them: sums over all of them, in standardised coordinates."""
+    """What a client knows of its own rows before it judges them: sums over all of them, in standardised coordinates.
 
-    counts: Floats
-    sums: Floats
-    mean: Floats
-    variance: Floats
+    ``rows`` are those of known classes, ``stated`` the class shares as the labels have them, ``shares`` the same with
+    none of them zero.
+    """
 
-    @classmethod
-    def of(cls, rows: Floats, codes: Integers, classes: int) -> OwnRows:
-        """Of standardised rows; a code of −1 is a class that the model does not know."""
-        known = codes >= 0
-        sums = np.zeros((classes, rows.shape[1]))
-        np.add.at(sums, codes[known], rows[known])
-        counts = np.bincount(codes[known], minlength=classes).astype(float)
-        return cls(counts, sums, rows.mean(axis=0), rows.var(axis=0))
+    def __init__(self, counts: Floats, sums: Floats, mean: Floats, variance: Floats) -> None:
+        self.counts, self.sums, self.mean, self.variance = counts, sums, mean, variance
+        self.rows = float(counts.sum())
+        self.shares = (counts + 1.0) / (self.rows + len(counts))
+        self.stated = counts / max(self.rows, 1.0)
 
-    @property
-    def rows(self) -> float:
-        """Rows of known classes."""
-        return float(self.counts.sum())
-
-    @property
-    def shares(self) -> Floats:
-        """Class shares, none of them zero."""
-        return np.asarray((self.counts + 1.0) / (self.rows + len(self.counts)))
-
-    @property
-    def stated(self) -> Floats:
-        """Class shares as the labels have them."""
-        return np.asarray(self.counts / max(self.rows, 1.0))
+    def moved_to(self, model: Discriminant | ReferenceModel) -> Moved:
+        """To where a model expects a client with these class shares."""
+        return Moved.of(self.mean, self.variance, self.stated, self.rows, means=model.means, variances=model.variances)
 
 
 class Candidates:
@@ -67,9 +49,7 @@ class Candidates:
 
     def __init__(self, model: Discriminant, own: OwnRows, moved: Moved | None = None) -> None:
         self.model, self.own = model, own
-        self.moved = moved or Moved.of(
-            own.mean, own.variance, own.stated, own.rows, means=model.means, variances=model.variances
-        )
+        self.moved = moved or own.moved_to(model)
         self._prior = np.log(own.shares)
         self._means = model.means @ model.root
         self._factor = 1.0 + 1.0 / (model.counts + _UNSURE)
@@ -100,8 +80,9 @@ class Candidates:
                 self._without_itself(points, codes, self._pooled) if means is None else _distances(points, means)
             )
             near.append(np.minimum(1.0, _FAR * points.shape[1] / np.maximum(distances.min(axis=1), 1e-12)))
-            logs = near[-1][:, None] * _gaussian(distances, factor, points.shape[1])
-            found.append(log_softmax(logs + self._prior, axis=1))
+            # A class of which few rows are known is wide.
+            density = -0.5 * distances / factor - 0.5 * points.shape[1] * np.log(factor)
+            found.append(log_softmax(near[-1][:, None] * density + self._prior, axis=1))
         away = self._without_itself(moved, codes, self._pooled_moved)
         least = away.min(axis=1)
         mixed = (np.exp(-0.5 * (away - least[:, None])) * self.own.shares).sum(axis=1)
@@ -145,11 +126,6 @@ def _distances(points: Floats, means: Floats) -> Floats:
     return np.asarray(np.maximum(lengths[:, None] - 2.0 * points @ means.T + (means**2).sum(axis=1), 0.0))
 
 
-def _gaussian(distances: Floats, factor: Floats, width: int) -> Floats:
-    """Log-density of each class; one of which few rows are known is wide."""
-    return np.asarray(-0.5 * distances / factor - 0.5 * width * np.log(factor))
-
-
 class ByReference:
     """The reference's model on a client's rows, as they are and moved, with the client's class shares as prior."""
 
@@ -159,7 +135,7 @@ class ByReference:
         assert isinstance(scoring, ScoringModel)
         scoring.require_affordable(rows)
         self._scorer = Scorer(scoring.in_single() if single else scoring, rows)
-        self._moved, self._others = moved_to(own, model.reference), model.others
+        self._moved, self._others = own.moved_to(model.reference), model.others
         self._known = np.array([model.classes.index(name) for name in scoring.classes])
         self._prior = np.log(own.shares)
         self._before = scoring.log_prior
@@ -183,8 +159,3 @@ def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:
     left = 1.0 - np.delete(np.exp(by_others), known, axis=1).sum(axis=1)
     found[:, known] = own + np.log(np.maximum(left, 1e-12))[:, None]
     return found
-
-
-def moved_to(own: OwnRows, reference: ReferenceModel) -> Moved:
-    """To where a reference expects a client."""
-    return Moved.of(own.mean, own.variance, own.stated, own.rows, means=reference.means, variances=reference.variances)

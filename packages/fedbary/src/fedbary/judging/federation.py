@@ -124,17 +124,18 @@ def judgements(
     for name, one in evidence.items():
         others = [other for other in evidence if other != name]
         trusted = [other for other in others if bad[other].bad < 0.5] or others
-        own = [] if held_out is None else [held_out]
-        label_null = _total([evidence[other].labels for other in trusted] + [held.labels for held in own])
-        features = [evidence[other].features for other in others] + [held.features for held in own]
+        labels, features = [evidence[other].labels for other in trusted], [evidence[other].features for other in others]
+        if held_out is not None:
+            labels.append(held_out.labels)
+            features.append(held_out.features)
         odd = excess(one.features, features)
         blur, deviations = blurs[name]
         found[name] = Judgement(
             wrong=bad[name].wrong,
             odd=odd,
             bad=bad[name].bad,
-            label_null=label_null,
-            feature_null=_total(features),
+            label_null=np.reshape(labels, (-1, CELLS)).sum(axis=0),
+            feature_null=np.reshape(features, (-1, CELLS)).sum(axis=0),
             label_share=bad[name].share,
             feature_share=float(np.clip(odd.share, _LEAST_SHARE, _MOST_SHARE)),
             blur=blur,
@@ -200,16 +201,12 @@ def _normalised(masses: Floats) -> Floats:
     return np.asarray(masses / max(float(masses.sum()), 1e-300))
 
 
-def _total(parts: Sequence[Floats]) -> Floats:
-    return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(CELLS)
-
-
 def excess(own: Floats, nulls: Sequence[Floats]) -> Estimate:
     """The share of rows beyond what the others have in their tails: the largest excess at a few levels.
 
     Its error is of sampling and of what the others differ in.
     """
-    null = _total(nulls)
+    null = np.reshape(nulls, (-1, CELLS)).sum(axis=0)
     rows, others = float(own.sum()), float(null.sum())
     if not rows or not others:
         return Estimate(0.0, 0.0, 1.0)

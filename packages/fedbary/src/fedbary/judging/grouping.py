@@ -14,29 +14,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _MOST_STEPS, _TOLERANCE = 50, 1e-4
-# Sums over few groups are fastest as a matrix product, over many as sums of sorted rows.
+# Rows at a time, as all distances to all centres at once would need more memory than the rows; and groups whose sums
+# are fastest as a matrix product: over many, sums of sorted rows are.
 _PART, _FEW = 4096, 32
 
 
 def grouped_by_class(
-    values: Floats,
-    codes: Integers,
-    most: int | Mapping[int, int],
-    *,
-    min_group: int,
-    seed: int,
+    values: Floats, codes: Integers, most: int | Mapping[int, int], *, min_group: int, seed: int
 ) -> Integers:
     """Assign rows to `grouped` groups that never cross classes, at most ``most`` in each class."""
     return groupings_by_class(values, codes, (most,), min_group=min_group, seed=seed)[0]
 
 
 def groupings_by_class(
-    values: Floats,
-    codes: Integers,
-    mosts: Sequence[int | Mapping[int, int]],
-    *,
-    min_group: int,
-    seed: int,
+    values: Floats, codes: Integers, mosts: Sequence[int | Mapping[int, int]], *, min_group: int, seed: int
 ) -> list[Integers]:
     """`grouped_by_class` for several ``most`` at the price of little more than one."""
     groupings, starts = [np.zeros(len(codes), dtype=np.int64) for _ in mosts], [0] * len(mosts)
@@ -87,48 +78,45 @@ def k_means(rows: Floats, count: int, *, seed: int) -> tuple[Integers, Floats]:
     """The group of each row and the groups' centres, as `sklearn.cluster.KMeans` with one start finds them."""
     middle = rows.mean(axis=0)
     centred = rows - middle
-    lengths = np.einsum("ij,ij->i", centred, centred)
-    centres = centred[_first_centres(centred, lengths, count, np.random.RandomState(seed))]
-    enough = _TOLERANCE * float(lengths.mean()) / rows.shape[1]
+    parts = [slice(start, start + _PART) for start in range(0, len(rows), _PART)]
+    centres = _first_centres(centred, count, np.random.RandomState(seed))
+    enough = _TOLERANCE * float(np.einsum("ij,ij->i", centred, centred).mean()) / rows.shape[1]
+
+    def nearest() -> Integers:
+        lengths, twice = np.einsum("ij,ij->i", centres, centres), 2.0 * centres.T
+        found = [(lengths - centred[part] @ twice).argmin(axis=1) for part in parts]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
     groups = np.full(len(rows), -1)
     for _ in range(_MOST_STEPS):
-        before, groups = groups, _nearest(centred, centres)
+        before, groups = groups, nearest()
         if (before == groups).all():
             return groups, centres + middle
-        previous, centres = centres, _means(centred, groups, centres)
+        previous, centres = centres, _means(centred, groups, centres, parts)
         moved = (centres - previous).ravel()
         if float(moved @ moved) <= enough:
             break
-    return _nearest(centred, centres), centres + middle
+    return nearest(), centres + middle
 
 
-def _first_centres(rows: Floats, lengths: Floats, count: int, random: np.random.RandomState) -> list[int]:
+def _first_centres(rows: Floats, count: int, random: np.random.RandomState) -> Floats:
     """Greedy k-means++: of a few rows drawn by squared distance, the one that leaves the least distance."""
-    trials = 2 + int(np.log(count))
-    chosen = [int(random.choice(len(rows), p=np.full(len(rows), 1.0 / len(rows))))]
-    closest = _squared(rows, lengths, chosen)[0]
-    for _ in range(1, count):
-        drawn = random.uniform(size=trials) * closest.sum()
-        tried = np.minimum(np.searchsorted(np.cumsum(closest), drawn), len(rows) - 1)
-        left = np.minimum(closest, _squared(rows, lengths, tried))
+    lengths, trials = np.einsum("ij,ij->i", rows, rows), 2 + int(np.log(count))
+    tried = np.array([random.choice(len(rows), p=np.full(len(rows), 1.0 / len(rows)))])
+    chosen, closest = [], np.full(len(rows), np.inf)
+    while True:
+        squared = lengths[tried][:, None] + lengths - 2.0 * (rows[tried] @ rows.T)
+        left = np.minimum(closest, np.maximum(squared, 0.0, out=squared))
         best = int(np.argmin(left.sum(axis=1)))
         closest = left[best]
         chosen.append(int(tried[best]))
-    return chosen
+        if len(chosen) == count:
+            return rows[chosen]
+        drawn = random.uniform(size=trials) * closest.sum()
+        tried = np.minimum(np.searchsorted(np.cumsum(closest), drawn), len(rows) - 1)
 
 
-def _squared(rows: Floats, lengths: Floats, chosen: list[int] | Integers) -> Floats:
-    squared = lengths[chosen][:, None] + lengths - 2.0 * (rows[chosen] @ rows.T)
-    return np.maximum(squared, 0.0, out=squared)
-
-
-def _nearest(rows: Floats, centres: Floats) -> Integers:
-    lengths, twice = np.einsum("ij,ij->i", centres, centres), 2.0 * centres.T
-    found = [(lengths - part @ twice).argmin(axis=1) for part in _parts(rows)]
-    return found[0] if len(found) == 1 else np.concatenate(found)
-
-
-def _means(rows: Floats, groups: Integers, centres: Floats) -> Floats:
+def _means(rows: Floats, groups: Integers, centres: Floats, parts: Sequence[slice]) -> Floats:
     """The groups' means; an empty group takes the row that is farthest from its own centre."""
     count = len(centres)
     sizes = np.bincount(groups, minlength=count).astype(float)
@@ -142,13 +130,8 @@ def _means(rows: Floats, groups: Integers, centres: Floats) -> Floats:
         members[groups, np.arange(len(rows))] = 1.0
         return np.asarray((members @ rows) / sizes[:, None])
     sums = np.zeros_like(centres)
-    for part, theirs in zip(_parts(rows), _parts(groups), strict=True):
-        order = np.argsort(theirs, kind="stable")
-        present, starts = np.unique(theirs[order], return_index=True)
-        sums[present] += np.add.reduceat(part[order], starts, axis=0)
+    for part in parts:
+        order = np.argsort(groups[part], kind="stable")
+        present, starts = np.unique(groups[part][order], return_index=True)
+        sums[present] += np.add.reduceat(rows[part][order], starts, axis=0)
     return np.asarray(sums / sizes[:, None])
-
-
-def _parts(rows: np.ndarray) -> list[np.ndarray]:
-    """Some rows at a time: all distances to all centres at once would need more memory than the rows."""
-    return [rows[start : start + _PART] for start in range(0, len(rows), _PART)]

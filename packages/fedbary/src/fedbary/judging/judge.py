@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 
 from fedbary.compute.device import map_by_all_cores
 from fedbary.data.spool import Spool
-from fedbary.judging.candidates import ByReference, Candidates, OwnRows, moved_to, with_classes
+from fedbary.judging.candidates import ByReference, Candidates, OwnRows, with_classes
 from fedbary.judging.competition import (
     MOST_ROWS,
     JudgedLabels,
@@ -207,22 +207,19 @@ class Judge:
             said, away = self.look(self._filled(part), place)
             spool.append(said)
             distances.append(away)
-        return spool, self._as_if_whole(np.concatenate(distances))
+        # As if rows had all cells; of those that lack most of them nothing odd can be said.
+        lacking = np.concatenate(self._lacking)
+        most = lacking > 0.5
+        whole = np.concatenate(distances) / np.where(most, 1.0, 1.0 - lacking)
+        if most.any():
+            whole[most] = np.minimum(whole[most], middle(whole[~most]) if not most.all() else np.inf)
+        return spool, whole
 
     def look(self, rows: Floats, place: slice | Integers) -> tuple[Floats, Floats]:
         """What candidates say of the rows at a place, standardised and without holes, and their squared distances."""
         with np.errstate(all="ignore"):
             said, away = self.labels.look(rows, place)
         return said, np.clip(np.nan_to_num(away.astype(np.float64), nan=_FAR, posinf=_FAR), 1e-12, _FAR)
-
-    def _as_if_whole(self, away: Floats) -> Floats:
-        """Distances of rows as if they had all cells; of those that lack most of them nothing odd can be said."""
-        lacking = np.concatenate(self._lacking)
-        most = lacking > 0.5
-        whole = away / np.where(most, 1.0, 1.0 - lacking)
-        if most.any():
-            whole[most] = np.minimum(whole[most], middle(whole[~most]) if not most.all() else np.inf)
-        return whole
 
     @cached_property
     def _ratio(self) -> Floats:
@@ -413,7 +410,7 @@ class NumberLabels:
         if reference is not None:
             assert isinstance(reference.scoring, Line)
             width = judge.model.features
-            for points in (rows, moved_to(judge.own, reference)(rows)):
+            for points in (rows, judge.own.moved_to(reference)(rows)):
                 predicted = reference.scoring.predicted(points * others.scale[:width] + others.centre[:width])
                 said.append((predicted - self._centre) / self._scale)
         found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)

@@ -118,33 +118,11 @@ def label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, *, lea
         do, labels and looks of fewer rows do not leave, and all else does in coarse steps: M is a server's choice, and
         might speak of a single row.
     """
-    found = _label_evidence(Z, codes, M, model_counts, least)
-    return found if least < 2 else _of_groups(found, least)
-
-
-def _of_groups(found: LabelEvidence, least: int) -> LabelEvidence:
-    """The same without what fewer rows than a group tell."""
-    looks = np.where(found.looks * found.judged[:, None] < least - 0.5, 0.0, np.round(found.looks, 2))
-    alone = looks.sum(axis=1) <= 0.0
-    looks[alone] = np.eye(len(looks))[alone]
-    own, top = np.arange(len(looks)), looks.argmax(axis=1)
-    looks[own, top] += 1.0 - looks.sum(axis=1)
-    counts, judged = (np.where(found.counts < least, 0.0, rows) for rows in (found.counts, found.judged))
-    nats, slope = round(found.nats), round(found.slope, 2)
-    return LabelEvidence(counts, judged, looks, np.round(found.gain, 2), nats, slope)
-
-
-def _within_groups(X: Array, least: int) -> Array:
-    """Rows of which none lies farther from the middle, in any coordinate, than ``least`` of them."""
-    return X if least < 2 or not len(X) else with_others(X.T, np.median(X, axis=0)[:, None], least).T
-
-
-def _label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, least: int) -> LabelEvidence:
     K, d = M.shape
     counts = np.bincount(codes, minlength=K).astype(float)
     known = model_counts > 0
     if known.sum() < 2 or not len(codes):
-        return LabelEvidence(counts, counts, np.eye(K), np.zeros(K), 0.0, np.nan)
+        return _of_groups(LabelEvidence(counts, counts, np.eye(K), np.zeros(K), 0.0, np.nan), least)
     rows, weight = _sample(codes, counts)
     labels, judged = codes[rows], np.bincount(codes[rows], minlength=K).astype(float)
     others = model_counts / model_counts.sum()
@@ -181,7 +159,27 @@ def _label_evidence(Z: Array, codes: Codes, M: Array, model_counts: Array, least
     few = judged < max(least, _LEAST_ROWS)
     looks[few], gain[few] = np.eye(K)[few], 0.0  # a share of one row would be that row
     slope = _slope(X, labels, mu, judged * (model_counts >= _LEAST_ROWS))
-    return LabelEvidence(counts, judged, looks, gain, free.objective - stated.objective, slope)
+    found = LabelEvidence(counts, judged, looks, gain, free.objective - stated.objective, slope)
+    return _of_groups(found, least)
+
+
+def _of_groups(found: LabelEvidence, least: int) -> LabelEvidence:
+    """The same without what fewer rows than a group tell."""
+    if least < 2:
+        return found
+    looks = np.where(found.looks * found.judged[:, None] < least - 0.5, 0.0, np.round(found.looks, 2))
+    alone = looks.sum(axis=1) <= 0.0
+    looks[alone] = np.eye(len(looks))[alone]
+    own, top = np.arange(len(looks)), looks.argmax(axis=1)
+    looks[own, top] += 1.0 - looks.sum(axis=1)
+    counts, judged = (np.where(found.counts < least, 0.0, rows) for rows in (found.counts, found.judged))
+    nats, slope = round(found.nats), round(found.slope, 2)
+    return LabelEvidence(counts, judged, looks, np.round(found.gain, 2), nats, slope)
+
+
+def _within_groups(X: Array, least: int) -> Array:
+    """Rows of which none lies farther from the middle, in any coordinate, than ``least`` of them."""
+    return X if least < 2 or not len(X) else with_others(X.T, np.median(X, axis=0)[:, None], least).T
 
 
 def _sample(codes: Codes, counts: Array) -> tuple[Codes, Array]:

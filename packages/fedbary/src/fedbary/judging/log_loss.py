@@ -114,39 +114,17 @@ class LogisticRegressions:
     def fit(self, strength: float, start: Floats | None = None) -> Floats:
         """Coefficients along the axes and offsets (folds + 1, K, r + 1) for an inverse penalty, from those for one."""
         # Of two classes one set of coefficients is as good as two, at twice the price.
-        penalties = (2.0 if self.classes == 2 else 1.0) / (strength * self._left)
+        by_fold = (2.0 if self.classes == 2 else 1.0) / (strength * self._left)
         variances = np.maximum(self._variances, 0.0)
-        scale = np.ones((len(penalties), 1, len(variances) + 1))
-        scale[:, 0, :-1] = np.sqrt(_CURVATURE * variances + penalties[:, None])
-        shape = (len(penalties), self.classes, len(variances) + 1)
-        found = minimize(
-            self._objective(scale, penalties[:, None, None]),
-            np.zeros(shape).ravel() if start is None else (start * scale).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _MOST_STEPS, "gtol": _ENOUGH, "maxls": 50},
-        )
-        return np.asarray(found.x.reshape(shape) / scale)
-
-    def potentials(self, found: Floats) -> Floats:
-        """−logits of each row, from the regression that has not seen it."""
-        result = np.zeros((len(self.rows), self.classes))
-        for out, one in zip(self.folds, found[:-1], strict=True):
-            result[out] = -(self._along[out] @ one[:, :-1].T + one[:, -1])
-        return result
-
-    def coefficients(self, found: Floats) -> Floats:
-        """Coefficients along the rows' own coordinates (folds + 1, K, r)."""
-        return np.asarray(found[..., :-1] @ self._axes.T)
-
-    def _objective(self, scale: Floats, penalties: Floats) -> Callable[[Floats], tuple[float, Floats]]:
-        """Sum of the regressions' penalised losses and its slope, in scaled coefficients."""
+        count, width = len(by_fold), len(variances) + 1
+        scale, penalties, shape = np.ones((count, 1, width)), by_fold[:, None, None], (count, self.classes, width)
+        scale[:, 0, :-1] = np.sqrt(_CURVATURE * variances + by_fold[:, None])
         rows, weights, codes = self._along, self._weights, self.codes
-        count, width = len(scale), scale.shape[2]
         own = np.arange(len(rows))
 
         def loss(flat: Floats) -> tuple[float, Floats]:
-            found = flat.reshape(count, -1, width) / scale
+            """Sum of the regressions' penalised losses and its slope, in scaled coefficients."""
+            found = flat.reshape(shape) / scale
             flattened = found.reshape(-1, width).astype(rows.dtype)
             # Rows lie side by side, so that sums over few classes are sums of long vectors.
             logits = flattened[:, :-1] @ rows.T
@@ -167,7 +145,26 @@ class LogisticRegressions:
             value += float((penalties * found[..., :-1] ** 2).sum()) / 2.0
             return value, (slope / scale).ravel()
 
-        return loss
+        begin = np.zeros(shape) if start is None else start * scale
+        found = minimize(
+            loss,
+            begin.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": _MOST_STEPS, "gtol": _ENOUGH, "maxls": 50},
+        )
+        return np.asarray(found.x.reshape(shape) / scale)
+
+    def potentials(self, found: Floats) -> Floats:
+        """−logits of each row, from the regression that has not seen it."""
+        result = np.zeros((len(self.rows), self.classes))
+        for out, one in zip(self.folds, found[:-1], strict=True):
+            result[out] = -(self._along[out] @ one[:, :-1].T + one[:, -1])
+        return result
+
+    def coefficients(self, found: Floats) -> Floats:
+        """Coefficients along the rows' own coordinates (folds + 1, K, r)."""
+        return np.asarray(found[..., :-1] @ self._axes.T)
 
 
 @dataclass(frozen=True, eq=False)
