@@ -176,18 +176,20 @@ def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[f
         max(spread**2 - float(np.median(deviation)) ** 2, 0.0) + (_LEAST_SPREAD + _RELATIVE_SPREAD * base) ** 2
     )
     likelihood = np.exp(one.likelihood)
-    usual = _normalised(np.exp(-0.5 * ((SHARES - base) / tau) ** 2) * _WIDTHS)
+    usual = np.exp(-0.5 * ((SHARES - base) / tau) ** 2) * _WIDTHS
+    usual /= max(float(usual.sum()), 1e-300)
     beyond = np.maximum(SHARES - base, 0.0) / (1.0 - base)
-    spoilt = _normalised(_WIDTHS * (base < SHARES) * np.exp(-(SHARES - base) / _BEYOND))
+    spoilt = _WIDTHS * (base < SHARES) * np.exp(-(SHARES - base) / _BEYOND)
+    spoilt /= max(float(spoilt.sum()), 1e-300)
     for_clean, for_bad = (1.0 - _BAD) * float(likelihood @ usual), _BAD * float(likelihood @ spoilt)
     bad = for_bad / max(for_clean + for_bad, 1e-300)
     if len(others) == 1 and clean is None:  # of two clients nobody can say which one is wrong
         bad = min(bad, 0.5)
-    posterior = _normalised(likelihood * spoilt)
-    x = float(posterior @ beyond)
+    posterior = likelihood * spoilt
+    x = float(posterior / max(float(posterior.sum()), 1e-300) @ beyond)
     kernel = np.exp(-0.5 * ((SHARES[:, None] - SHARES) / tau) ** 2) * _WIDTHS
-    wide = _normalised((kernel / kernel.sum(axis=1, keepdims=True)) @ likelihood * spoilt)
-    reached = np.cumsum(wide)
+    wide = (kernel / kernel.sum(axis=1, keepdims=True)) @ likelihood * spoilt
+    reached = np.cumsum(wide / max(float(wide.sum()), 1e-300))
     ends = [float(np.interp(level, reached, beyond)) for level in (_MISS, 1.0 - _MISS)]
     least = ends[0] if bad > _SURE else 0.0
     most = ends[1] if bad > 0.5 else float(np.interp(1.0 - _MISS, (1.0 - bad) + bad * reached, beyond))
@@ -195,10 +197,6 @@ def _groups(one: Evidence, others: Sequence[tuple[float, float]], clean: tuple[f
     most = min(max(most, share) + _KINDS_DIFFER * share, 1.0)
     wrong = Estimate(*(one.seen * end for end in (share, min(least, share), most)))
     return _Group(bad, float(np.clip(share, _LEAST_SHARE, _MOST_SHARE)), wrong)
-
-
-def _normalised(masses: Floats) -> Floats:
-    return np.asarray(masses / max(float(masses.sum()), 1e-300))
 
 
 def excess(own: Floats, nulls: Sequence[Floats]) -> Estimate:

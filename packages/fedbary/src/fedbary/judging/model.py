@@ -106,31 +106,24 @@ class JudgingModel:
             raise ProtocolError("protocols.server-array", name="classes")
         numeric = classes == ("",)
         others = Discriminant.from_arrays(_below("others.", arrays), width=width + numeric, classes=len(classes))
+        reference: ReferenceModel | None = None
+        if "reference.means" in arrays:
+            sizes = {"judged classes": len(classes), "features of rows": width}
+            means, variances = arrays_of(REFERENCE, arrays, sizes)
+            scoring = Line.from_arrays(arrays, width) if numeric else received(_below("model.", arrays))
+            reference = ReferenceModel(scoring, means, variances)
+            if isinstance(scoring, ScoringModel) and (
+                scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes)
+            ):
+                raise ProtocolError("protocols.server-array", name="model.mean")
         held = _below("held.", arrays)
-        found = cls(
-            classes,
-            others,
-            _reference(arrays, classes, width),
-            arrays.get("candidate_weights"),
-            Evidence.from_arrays(held) if held else None,
-        )
+        weights, held_out = arrays.get("candidate_weights"), Evidence.from_arrays(held) if held else None
+        found = cls(classes, others, reference, weights, held_out)
         if found.weights is not None:
             arrays_of(WEIGHTS, arrays, {"candidates": found.candidates + numeric})
         if found.held_out is not None and len(found.held_out.scatter) != len(classes) + 1:
             raise ProtocolError("protocols.server-array", name="held.scatter")
         return found
-
-
-def _reference(arrays: Mapping[str, np.ndarray], classes: tuple[str, ...], width: int) -> ReferenceModel | None:
-    if "reference.means" not in arrays:
-        return None
-    means, variances = arrays_of(REFERENCE, arrays, {"judged classes": len(classes), "features of rows": width})
-    if classes == ("",):
-        return ReferenceModel(Line.from_arrays(arrays, width), means, variances)
-    scoring = received(_below("model.", arrays))
-    if scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes):
-        raise ProtocolError("protocols.server-array", name="model.mean")
-    return ReferenceModel(scoring, means, variances)
 
 
 # What was read last, with what it was read from.

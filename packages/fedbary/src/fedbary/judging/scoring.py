@@ -197,15 +197,11 @@ class ScoringModel:
         }
         return ScoringModel.from_arrays(arrays)
 
-    @property
-    def products(self) -> int:
-        """Multiplications that a row takes, about."""
-        own = 0 if self.class_metric is None else self.class_metric.roots.size + self.class_metric.centroids.points.size
-        return int(self.metric.directions.size + self.centroids.points.size + own + self.coefficients.size)
-
     def require_affordable(self, rows: int) -> None:
         """Refuse a model that is too large for so many rows: for the memory, or for the time and the disk."""
-        widest = self._widest
+        # Most numbers that a row becomes on the way to its scores.
+        centroids = [self.centroids] if self.class_metric is None else [self.centroids, self.class_metric.centroids]
+        widest = max(len(self.classes), self.metric.directions.shape[-1], *(len(one.points) for one in centroids))
         if min(rows, _PART) * widest > _MOST_IN_MEMORY or rows * widest > _MOST_NUMBERS:
             raise ProtocolError("valuation.scoring-model-too-large-for-rows", rows=rows)
 
@@ -275,12 +271,6 @@ class ScoringModel:
             raise ProtocolError("valuation.scoring-model-incoherent", why=str(error)) from error
         return model
 
-    @property
-    def _widest(self) -> int:
-        """Most numbers that a row becomes on the way to its scores."""
-        centroids = [self.centroids] if self.class_metric is None else [self.centroids, self.class_metric.centroids]
-        return max(len(self.classes), int(self.metric.directions.shape[-1]), *(len(one.points) for one in centroids))
-
 
 class Scorer:
     """A scoring model at work on the parts of a table, here or on a GPU, in the model's own precision.
@@ -290,7 +280,9 @@ class Scorer:
 
     def __init__(self, model: ScoringModel, rows: int) -> None:
         self.model = model
-        self._xp = arrays_for(float(rows) * model.products)
+        metric, matrices = model.class_metric, [model.metric.directions, model.centroids.points, model.coefficients]
+        matrices += [] if metric is None else [metric.roots, metric.centroids.points]
+        self._xp = arrays_for(float(rows) * sum(matrix.size for matrix in matrices))  # multiplications, about
         self._moved = moved(model, self._xp)
 
     def __call__(self, values: Floats) -> Floats:

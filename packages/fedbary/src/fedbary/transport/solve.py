@@ -136,16 +136,13 @@ class Target:
 
     def costs(self, X: Floats, p: int) -> Floats:
         """All pairwise costs ‖x_i − y_j‖^p."""
-        return _powered(centred_distances(X - self._centre, self._centred, self._squares), p)
+        squared: Floats = centred_distances(X - self._centre, self._centred, self._squares)
+        return squared if p == 2 else np.sqrt(squared, out=squared)
 
 
 def cost_matrix(X: Floats, Y: Floats, p: int) -> Floats:
     """All pairwise costs ‖x_i − y_j‖^p."""
-    return _powered(squared_distances(X, Y), p)
-
-
-def _powered(squared: Floats, p: int) -> Floats:
-    """‖x − y‖^p of ‖x − y‖², in its place."""
+    squared: Floats = squared_distances(X, Y)
     return squared if p == 2 else np.sqrt(squared, out=squared)
 
 
