@@ -59,12 +59,6 @@ class Arrays:
         """Write a value into one column of each row."""
         np.put_along_axis(values, columns[:, None], value, axis=1)
 
-    def log_sum_exp(self, values: Array) -> Array:
-        """Log Σ_j exp(x_ij), row by row."""
-        from scipy.special import logsumexp
-
-        return logsumexp(values, axis=1)
-
     def log_softmax(self, values: Array) -> Array:
         """x_ij − log Σ_k exp(x_ik), row by row."""
         # As SciPy does it, without the calls that cost more than the numbers of a few hundred rows.
@@ -138,9 +132,6 @@ class TorchArrays(Arrays):
 
     def put_along(self, values: Array, columns: Array, value: float) -> None:
         values.scatter_(1, columns[:, None], value)
-
-    def log_sum_exp(self, values: Array) -> Array:
-        return self._torch.logsumexp(values, dim=1)
 
     def log_softmax(self, values: Array) -> Array:
         return self._torch.log_softmax(values, dim=1)

@@ -78,7 +78,9 @@ def computing_on(device: str, owner: str = "computing_on") -> Iterator[None]:
 def arrays_for(work: float) -> Arrays:
     """What computes something that takes this many multiplications, all its parts together."""
     device = _chosen()
-    if device == "cpu" or (device == "auto" and (work < WORTH_A_START or not _gpu_expected())):
+    # Whether there is a GPU to be expected is known without importing anything.
+    expected = work >= WORTH_A_START and find_spec("torch") is not None and _driver_present()
+    if device == "cpu" or (device == "auto" and not expected):
         return NUMPY
     found = _cuda_arrays()
     if found is None:
@@ -134,11 +136,6 @@ def _cores() -> int:
 
 def _chosen() -> str:
     return next((choice.device for choice in reversed(_choices) if choice.device != "auto"), "auto")
-
-
-def _gpu_expected() -> bool:
-    """Whether PyTorch is installed and NVIDIA's driver runs, without importing anything."""
-    return find_spec("torch") is not None and _driver_present()
 
 
 def _driver_present() -> bool:

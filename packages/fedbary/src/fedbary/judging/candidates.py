@@ -88,16 +88,17 @@ class Candidates:
         mixed = (np.exp(-0.5 * (away - least[:, None])) * self.own.shares).sum(axis=1)
         return found, np.asarray(least - 2.0 * np.log(np.maximum(mixed, 1e-300))), near[0]
 
-    def nearer_unmoved(self, rows: Floats) -> bool:
-        """Whether most rows lie plainly nearer to the others' classes as they are: many broken ones moved the mean."""
+    def unless_nearer_unmoved(self, rows: Floats) -> Candidates:
+        """The same, for rows that are not moved where most lie plainly nearer to the others' classes as they are.
+
+        Many broken rows moved their mean then.
+        """
         as_they_are, moved = (
             float(np.median(_distances(points @ self.model.root, self._means).min(axis=1)))
             for points in (rows, self.moved(rows))
         )
-        return as_they_are < _PLAINLY * moved
-
-    def staying(self) -> Candidates:
-        """The same for rows that are not moved."""
+        if as_they_are >= _PLAINLY * moved:
+            return self
         nowhere, same = np.zeros(len(self.own.mean)), np.ones(len(self.own.mean))
         return Candidates(self.model, self.own, Moved(nowhere, same, nowhere, self.moved.offset))
 

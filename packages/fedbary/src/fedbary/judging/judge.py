@@ -191,8 +191,7 @@ class Judge:
         if self._groups is not None:  # nothing but groups decides where rows are looked at
             return found
         chosen = np.arange(0, self.rows, max(1, self.rows // MOST_ROWS))
-        some = self._filled(self._values.take(chosen)).astype(np.float64)
-        return found.staying() if found.nearer_unmoved(some) else found
+        return found.unless_nearer_unmoved(self._filled(self._values.take(chosen)).astype(np.float64))
 
     @property
     def moved(self) -> Moved:
@@ -310,7 +309,7 @@ class Judge:
         return label_evidence(white, codes[some], means, counts, least=least)
 
     def odd_columns(self, chosen: Integers, names: list[str], edges: Integers) -> list[str | None]:
-        """For each of some rows, in order, the columns that take it away from where the others expect it.
+        """For each of some rows, in order, the columns that take it away from where the others expect it, worst first.
 
         The squared distance rᵀPr = Σ_j r_j·(Pr)_j, r the moved row's deviation from the nearest class mean, so that
         each coordinate has its part; ``edges`` are where columns begin.
@@ -318,7 +317,14 @@ class Judge:
         features = self.features_model
         away = features.deviations(self._filled(self._values.take(chosen)).astype(np.float64))
         parts = away * (away @ (features.model.root @ features.model.root.T))
-        return largest_parts(np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0), names)
+        parts = np.maximum(np.add.reduceat(parts, edges, axis=1), 0.0)
+        worst = np.argsort(-parts, axis=1)[:, :_MOST_NAMED]
+        reached, total = np.cumsum(np.take_along_axis(parts, worst, axis=1), axis=1), parts.sum(axis=1)
+        enough = np.concatenate([np.zeros((len(parts), 1), bool), reached[:, :-1] >= _HALF * total[:, None]], axis=1)
+        # Few columns make most rows odd, so that each list of them is written once.
+        lists, of_row = np.unique(np.where(enough, -1, worst), axis=0, return_inverse=True)
+        texts = [", ".join(names[place] for place in some if place >= 0) for some in lists]
+        return [texts[one] if odd else None for one, odd in zip(of_row.ravel(), total > 0.0, strict=True)]
 
 
 class ClassLabels:
@@ -488,15 +494,3 @@ def middle(distances: Floats, *, least: int = 1) -> float:
     first, last = (int(place * (len(ordered) - 1)) for place in _MIDDLE)
     more = max(0, -(-(least - (last - first + 1)) // 2))
     return max(float(np.exp(np.log(ordered[max(first - more, 0) : last + more + 1]).mean())), 1e-12)
-
-
-def largest_parts(parts: Floats, names: list[str]) -> list[str | None]:
-    """For each row the columns that make up most of its parts (n, columns), worst first; None where there is none."""
-    worst = np.argsort(-parts, axis=1)[:, :_MOST_NAMED]
-    reached = np.cumsum(np.take_along_axis(parts, worst, axis=1), axis=1)
-    total = parts.sum(axis=1)
-    enough = np.concatenate([np.zeros((len(parts), 1), bool), reached[:, :-1] >= _HALF * total[:, None]], axis=1)
-    # Few columns make most rows odd, so that each list of them is written once.
-    lists, of_row = np.unique(np.where(enough, -1, worst), axis=0, return_inverse=True)
-    texts = [", ".join(names[place] for place in chosen if place >= 0) for chosen in lists]
-    return [texts[one] if some else None for one, some in zip(of_row.ravel(), total > 0.0, strict=True)]

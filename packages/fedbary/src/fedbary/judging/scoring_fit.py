@@ -165,15 +165,22 @@ class TrainingRows:
         """Find the directions of rows."""
         (rows, width), mean = values.shape, values.mean(axis=0)
         away, basis = values - mean, None
-        if rows < width:
-            basis = _principal_basis(away)
+        if rows < width:  # in the order of their variances: they tell the rows' covariance and no row
+            basis = np.linalg.qr(away.T)[0]
+            along = away @ basis
+            basis = basis @ principal(along.T @ along, 1.0, 1)[0]
             away = away @ basis
         centred = away - Centroids.of(away, codes, codes).points[codes]
         directions, variances, level = principal(centred.T @ centred, rows, width)
         everywhere, spread = directions, variances
         if basis is not None:
-            everywhere = _completed(basis @ directions)
-            spread = np.append(variances, np.zeros(width - rows))
+            # Directions that are missing are drawn at random from those that are left; twice, as what is left of the
+            # first time is not quite orthogonal.
+            known = basis @ directions
+            drawn = np.random.default_rng(0).standard_normal((width, width - rows))
+            for _ in range(2):
+                drawn = np.linalg.qr(drawn - known @ (known.T @ drawn))[0]
+            everywhere, spread = np.hstack([known, drawn]), np.append(variances, np.zeros(width - rows))
         metric = SharedMetric(mean, everywhere, spread, level)
         return cls(metric, away @ directions, centred @ directions, variances, codes, classes)
 
@@ -195,22 +202,6 @@ class TrainingRows:
     def padded(self, points: Floats) -> Floats:
         """Points along the rows' directions along all of the metric's, of which the rows' are the first."""
         return np.pad(points, ((0, 0), (0, self.width - points.shape[1])))
-
-
-def _principal_basis(away: Floats) -> Floats:
-    """The directions (d, n) of few rows in the order of their variances: they tell the rows' covariance and no row."""
-    basis = np.linalg.qr(away.T)[0]
-    along = away @ basis
-    return np.asarray(basis @ principal(along.T @ along, 1.0, 1)[0])
-
-
-def _completed(directions: Floats) -> Floats:
-    """All directions, those that are missing drawn at random from those that are left."""
-    width, known = directions.shape
-    drawn = np.random.default_rng(0).standard_normal((width, width - known))
-    for _ in range(2):  # once more, as what is left of the first time is not quite orthogonal
-        drawn = np.linalg.qr(drawn - directions @ (directions.T @ drawn))[0]
-    return np.hstack([directions, drawn])
 
 
 # Settings with the potentials of a fold's rows.
