@@ -5,7 +5,20 @@ import pytest
 from fedbary.errors import DataError, wrong_parameter
 from fedbary.filling import COMMAND, PYTHON, filled
 from fedbary.notes import Note
-from fedbary.wording import counted, duration, listed, number, percent, quoted
+from fedbary.wording import (
+    counted,
+    dash,
+    duration,
+    headline_percent,
+    listed,
+    number,
+    percent,
+    quoted,
+    shown_cell,
+    sigmas,
+    two_decimals,
+    whole_percent,
+)  # fmt: skip
 
 FULL = [
     ("data.no-file", {"where": "ward.csv"}, "ward.csv: there is no such file; check the path"),
@@ -177,5 +190,14 @@ def test_facts_are_taken_literally():
 def test_numbers_and_lists_read_well():
     assert [counted(1, "row"), counted(1200, "row"), counted(2, "class")] == ["1 row", "1,200 rows", "2 classes"]
     assert [number(12000), number(0.5), percent(0.2175)] == ["12,000", "0.500", "21.8 %"]
+    assert [whole_percent(0.3149), whole_percent(None), two_decimals(0.98765), sigmas(0.52)] == [
+        "31 %",
+        "–",
+        "0.99",
+        "0.5 σ",
+    ]
+    assert [headline_percent(share) for share in (0.3149, 0.0031, 1e-7)] == ["31 %", "0.3 %", "none"]
+    assert [dash(None), dash(float("nan")), dash(True), shown_cell("n.d.")] == ["–", "–", "yes", "'n.d.'"]
+    assert len(shown_cell({"all": "of a file" * 1000})) == 81
     assert [duration(12.4), duration(180), duration(9000)] == ["12 s", "3 min", "2.5 h"]
     assert [listed(["a", "b", "c"]), quoted(["a"] * 6)] == ["a, b and c", "'a', 'a', 'a', 'a', 'a', …"]

@@ -8,12 +8,11 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from fedbary.checks import truth
+from fedbary.checks import optional, truth
 from fedbary.compute import computing_on
 from fedbary.compute.device import Device
 from fedbary.data.objects import as_table, check_types, client_tables, clients_in, private_table, reference_table
 from fedbary.data.options import ReadOptions
-from fedbary.data.table import Table
 from fedbary.engines.events import Listener
 from fedbary.engines.files.engine import CardsEngine, FilesEngine
 from fedbary.engines.files.message_file import CardFile
@@ -109,12 +108,24 @@ def value(
     >>> result.ranking()["client"].tolist()
     ['clean', 'noisy']
     """
-    clients = _told_apart(clients, options)
+    column = options.client_column if isinstance(options, ReadOptions) else None
+    if column is not None and clients is not None and not isinstance(clients, Mapping | list | tuple):
+        clients = clients_in(clients, column)
     alone = isinstance(clients, list | tuple | Mapping) and len(clients) == 1
     if isinstance(clients, list | tuple):
-        protocol, engine, clients = _for_cards(protocol), _of_cards(clients, engine), None
-    chosen = _protocol(protocol)
-    _check_settings(clients, space, engine, options, seed)
+        protocol, engine, clients = *_by_cards(clients, protocol, engine), None
+    chosen = Cards() if protocol is None else protocol
+    if isinstance(chosen, str):
+        chosen = protocol_named(chosen, in_one_process=True)()
+    if isinstance(chosen, type) or not isinstance(chosen, Settings):
+        raise wrong_parameter("protocol", "value", "a protocol's settings or name", chosen)
+    if clients is not None or engine is None:
+        _check_names(clients)
+    optional(space, Space, "space", "value", "an fb.Space(...)")
+    optional(engine, Engine, "engine", "value", "an engine, such as fb.LocalEngine(...)")
+    optional(options, ReadOptions, "options", "value", "an fb.ReadOptions(...)")
+    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
+        raise wrong_parameter("seed", "value", "a non-negative whole number", seed)
     assert clients is None or isinstance(clients, Mapping)
     if alone and reference is None and not chosen.needs_reference:
         raise SettingsError("settings.one-client")
@@ -197,91 +208,44 @@ def card(
     >>> fb.value(cards, seed=0).clients["client"].tolist()
     ['client_1', 'client_2', 'client_3', 'client_4']
     """
-    _check_options(options, "card")
+    optional(options, ReadOptions, "options", "card", "an fb.ReadOptions(...)")
     agreed = schema if schema is None or isinstance(schema, Schema) else Schema.load(schema)
     guards: Literal["guarded", "dp"] = "guarded" if epsilon is None else "dp"
     asked = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy=guards, shared=shared)
     if policy is not None and ledger is None:
         raise wrong_parameter("ledger", "card", "an fb.Ledger(...) where there is a policy", ledger)
     with computing_on(device, "card"):
-        table = _own_table(data, label, options, agreed, private=epsilon is not None)
+        if agreed is None:
+            table = as_table(data, label=label, options=options)
+        else:
+            read = as_table if epsilon is None else private_table
+            table = read(data, label=label or agreed.label.name, options=options, reading=agreed.whole_reading)
         client: ClientProtocol = asked.client(table, rules=RowRules(), seed=0)
         if ledger is not None:
-            client = _guarded(table, asked, policy or OwnerPolicy(), ledger)
+            home, rules = ledger.path.parent, policy or OwnerPolicy()
+            run, seed = secrets.token_hex(16), NodeConfig(home, home, "").secret()
+            client = GuardedClient.for_table(
+                table, asked, policy=rules, ledger=ledger, run=run, seed=seed, rules=RowRules()
+            )
         return CardFile(card_of(client.answer(card_question(task, agreed))), name)
 
 
-def _own_table(
-    data: Data, label: str | None, options: ReadOptions | None, agreed: Schema | None, *, private: bool
-) -> Table:
-    if agreed is None:
-        return as_table(data, label=label, options=options)
-    read = private_table if private else as_table
-    return read(data, label=label or agreed.label.name, options=options, reading=agreed.whole_reading)
-
-
-def _guarded(table: Table, asked: Cards, policy: OwnerPolicy, ledger: Ledger) -> GuardedClient:
-    home = ledger.path.parent
-    seed = NodeConfig(home, home, "").secret()
-    return GuardedClient.for_table(
-        table, asked, policy=policy, ledger=ledger, run=secrets.token_hex(16), seed=seed, rules=RowRules()
-    )
-
-
-def _told_apart(clients: Any, options: ReadOptions | None) -> Any:
-    """The clients in one frame, where a column says whose each row is; else what came."""
-    column = options.client_column if isinstance(options, ReadOptions) else None
-    if column is None or clients is None or isinstance(clients, Mapping | list | tuple):
-        return clients
-    return clients_in(clients, column)
-
-
-def _protocol(protocol: Settings | str | None) -> Settings:
-    if protocol is None:
-        return Cards()
-    if isinstance(protocol, str):
-        return protocol_named(protocol, in_one_process=True)()
-    if isinstance(protocol, type) or not isinstance(protocol, Settings):
-        raise wrong_parameter("protocol", "value", "a protocol's settings or name", protocol)
-    return protocol
-
-
-def _for_cards(protocol: Settings | str | None) -> Cards:
-    if protocol is None or protocol == Cards.name:
-        return Cards()
-    if not isinstance(protocol, Cards):
-        raise wrong_parameter("protocol", "value", "fb.Cards(...) where clients are cards", protocol)
-    return protocol
-
-
-def _of_cards(cards: Sequence[CardFile | str | Path], engine: Engine | None) -> CardsEngine:
+def _by_cards(
+    cards: Sequence[CardFile | str | Path], protocol: Settings | str | None, engine: Engine | None
+) -> tuple[Cards, CardsEngine]:
     """Cards answer for themselves; an engine for files says where models are written and answers lie."""
+    asked = Cards() if protocol is None or protocol == Cards.name else protocol
+    if not isinstance(asked, Cards):
+        raise wrong_parameter("protocol", "value", "fb.Cards(...) where clients are cards", protocol)
     if not cards:
         raise SettingsError("settings.no-client")
     if strange := [one for one in cards if not isinstance(one, CardFile | str | Path)]:
         raise wrong_parameter("clients", "value", "a mapping of names to tables, or a list of cards", strange[0])
-    if isinstance(engine, FilesEngine):
-        return CardsEngine(cards, answers=engine.places, folder=engine.folder)
-    if engine is not None:
+    if engine is None:
+        return asked, CardsEngine(cards)
+    if not isinstance(engine, FilesEngine):
         raise wrong_parameter("engine", "value", "an fb.FilesEngine(...) where clients are cards", engine)
-    return CardsEngine(cards)
-
-
-def _check_settings(clients: object, space: object, engine: object, options: object, seed: int | None) -> None:
-    if clients is not None or engine is None:
-        _check_names(clients)
-    if space is not None and not isinstance(space, Space):
-        raise wrong_parameter("space", "value", "an fb.Space(...)", space)
-    if engine is not None and not isinstance(engine, Engine):
-        raise wrong_parameter("engine", "value", "an engine, such as fb.LocalEngine(...)", engine)
-    _check_options(options, "value")
-    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
-        raise wrong_parameter("seed", "value", "a non-negative whole number", seed)
-
-
-def _check_options(options: object, function: str) -> None:
-    if options is not None and not isinstance(options, ReadOptions):
-        raise wrong_parameter("options", function, "an fb.ReadOptions(...)", options)
+    return asked, CardsEngine(cards, answers=engine.places, folder=engine.folder)
 
 
 def _check_names(clients: object) -> None:

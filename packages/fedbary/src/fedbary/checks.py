@@ -50,6 +50,12 @@ def truth(value: object, name: str, owner: str) -> None:
         raise wrong_parameter(name, owner, "True or False", value)
 
 
+def optional(value: object, kind: type, name: str, owner: str, expected: str) -> None:
+    """Refuse what is neither None nor of a kind."""
+    if value is not None and not isinstance(value, kind):
+        raise wrong_parameter(name, owner, expected, value)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The known name most like a wrong one, or the only one that begins with it, in words to put behind it."""
     folded: dict[str, str] = {}

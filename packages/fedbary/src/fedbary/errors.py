@@ -39,7 +39,6 @@ class FedbaryError(Exception):
 
     @property
     def code(self) -> str:
-        """What happened, for programs."""
         return self.note.code
 
     @property
@@ -106,13 +105,7 @@ class Waiting(FedbaryError):  # noqa: N818 - the public name of the contract
 
 
 def as_note(error: BaseException) -> Note:
-    """Any exception as a note; the words of one that is not ours stay with the owner.
-
-    Examples
-    --------
-    >>> str(as_note(ZeroDivisionError("row 17"))), str(as_note(ZeroDivisionError("row 17")).redacted())
-    ('internal error (ZeroDivisionError: row 17)', 'internal error (ZeroDivisionError)')
-    """
+    """Any exception as a note; the words of one that is not ours stay with the owner."""
     if isinstance(error, FedbaryError):
         return error.note
     return Note("internal.error", {"kind": type(error).__name__, "text": str(error) or None})

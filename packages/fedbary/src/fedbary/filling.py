@@ -20,11 +20,9 @@ class Dialect:
     command: bool = False
 
     def option(self, name: str) -> str:
-        """A setting's name."""
         return f"--{name.replace('_', '-')}" if self.command else name
 
     def setting(self, name: str, value: str) -> str:
-        """A setting with its value."""
         return f"{self.option(name)} {value}" if self.command else f"{name}={value!r}"
 
 
@@ -65,14 +63,14 @@ def filled(template: str, facts: Mapping[str, Any], dialect: Dialect | None = No
     """A sentence filled with facts; see `fedbary.sentences` for what may stand in it."""
     dialect = dialect or spoken()
     known = {name for name, fact in facts.items() if fact is not None and fact != ()}
-    text = _OPTIONAL.sub(lambda part: _chosen(part[1], known), template)
+
+    def chosen(part: re.Match[str]) -> str:
+        said, _, otherwise = part[1].partition("|")
+        return said if _fields(said) <= known else otherwise
+
+    text = _OPTIONAL.sub(chosen, template)
     text = _SETTING.sub(lambda part: dialect.setting(part[1], part[2]) if part[2] else dialect.option(part[1]), text)
     return Formatter().vformat(text, (), dict(facts))
-
-
-def _chosen(part: str, known: set[str]) -> str:
-    said, _, otherwise = part.partition("|")
-    return said if _fields(said) <= known else otherwise
 
 
 def fields(template: str) -> set[str]:
@@ -90,25 +88,21 @@ class Formatter(string.Formatter):
     """
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The fact, or that it is not known."""
         return _Unknown() if kwargs.get(str(key)) is None else super().get_value(key, args, kwargs)
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """A fact in words."""
         if isinstance(value, _Unknown):
             return _UNKNOWN
         how, _, words = format_spec.partition(" ")
         try:
-            if how in ("counted", "either"):
-                return counted(value, words) if how == "counted" else _either(value, *words.split())
+            if how == "counted":
+                return counted(value, words)
+            if how == "either":
+                one, more = words.split()
+                return one if (len(value) if isinstance(value, tuple | list) else value) == 1 else more
             return _FORMS[how](value) if how in _FORMS else str(super().format_field(value, format_spec))
         except (TypeError, ValueError):  # a text where another party should have sent a number
             return _UNKNOWN
-
-
-def _either(value: Any, one: str, more: str) -> str:
-    count = len(value) if isinstance(value, tuple | list) else value
-    return one if count == 1 else more
 
 
 class _Unknown:

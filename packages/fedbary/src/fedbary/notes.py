@@ -128,13 +128,9 @@ def _read(content: object, depth: int) -> Note:
         raise ValueError("not a note")
     if sentence(code) is None:
         return Note("internal.unknown-code")
-    return Note(code, {_name(name): _fact(fact, depth) for name, fact in facts.items()})
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name.isidentifier() or len(name) > 40:
+    if not all(isinstance(name, str) and name.isidentifier() and len(name) <= 40 for name in facts):
         raise ValueError("not the name of a fact")
-    return name
+    return Note(code, {name: _fact(fact, depth) for name, fact in facts.items()})
 
 
 def _fact(fact: object, depth: int) -> Fact:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
 def dash(value: Any) -> str:
-    """The value as text, or a dash where there is none.
-
-    Examples
-    --------
-    >>> dash(None), dash(float("nan")), dash(True)
-    ('–', '–', 'yes')
-    """
+    """The value as text, or a dash where there is none."""
     if not isinstance(value, str | int | float):  # pandas takes half a second to import
         import pandas as pd
 
@@ -35,30 +29,18 @@ def number(value: Any) -> str:
     return text.replace("-", "−")
 
 
-def percent(share: Any) -> str:
-    """A share in per cent."""
-    return "–" if dash(share) == "–" else f"{100 * share:.1f} %"
+def _shaped(shape: str, scale: float = 1.0) -> Callable[[Any], str]:
+    return lambda value: "–" if dash(value) == "–" else shape.format(scale * value)
 
 
-def whole_percent(share: Any) -> str:
-    """A share in whole per cent, as an estimate is read.
-
-    Examples
-    --------
-    >>> whole_percent(0.3149), whole_percent(None)
-    ('31 %', '–')
-    """
-    return "–" if dash(share) == "–" else f"{100 * share:.0f} %"
+# A share in per cent, and in whole per cent, as an estimate is read; a number between 0 and 1, as a quality is; a
+# difference in standard deviations; a ratio, as a reader multiplies by it.
+percent, whole_percent = _shaped("{:.1f} %", 100), _shaped("{:.0f} %", 100)
+two_decimals, sigmas, times = _shaped("{:.2f}"), _shaped("{:.1f} σ"), _shaped("×{:.1f}")
 
 
 def headline_percent(share: float) -> str:
-    """A share as a headline has it: in whole per cent, below one with a decimal, and a word for nothing.
-
-    Examples
-    --------
-    >>> headline_percent(0.3149), headline_percent(0.0031), headline_percent(1e-7)
-    ('31 %', '0.3 %', 'none')
-    """
+    """A share as a headline has it: in whole per cent, below one with a decimal, and a word for nothing."""
     return "none" if share < 0.0005 else percent(share) if share < 0.01 else whole_percent(share)
 
 
@@ -72,33 +54,6 @@ def shortened(name: str, longest: int = 60) -> str:
     """A name that fits a line. Both ends stay: long names of one federation tend to differ at one of them."""
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
-
-
-def two_decimals(value: float) -> str:
-    """A number between 0 and 1 to two decimals, as a quality is read.
-
-    Examples
-    --------
-    >>> two_decimals(0.98765), two_decimals(float("nan"))
-    ('0.99', '–')
-    """
-    return "–" if dash(value) == "–" else f"{value:.2f}"
-
-
-def sigmas(value: Any) -> str:
-    """A difference in standard deviations.
-
-    Examples
-    --------
-    >>> sigmas(0.52), sigmas(float("nan"))
-    ('0.5 σ', '–')
-    """
-    return "–" if dash(value) == "–" else f"{value:.1f} σ"
-
-
-def times(value: Any) -> str:
-    """A ratio, as a reader multiplies by it."""
-    return "–" if dash(value) == "–" else f"×{value:.1f}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -115,13 +70,7 @@ def quoted(names: Sequence[Any], most: int = 5) -> str:
 
 
 def shown_cell(cell: object) -> str:
-    """A cell of any type as a sentence can hold it.
-
-    Examples
-    --------
-    >>> shown_cell("n.d."), len(shown_cell({"all": "of a file" * 1000}))
-    ("'n.d.'", 81)
-    """
+    """A cell of any type as a sentence can hold it."""
     return on_one_line(repr(cell), 80)
 
 

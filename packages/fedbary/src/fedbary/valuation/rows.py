@@ -32,7 +32,7 @@ ROW_COLUMNS = (
 _TYPES = {
     "flag": "boolean", "suspect": "boolean", "reason": "string", "columns": "string", "suggested_label": "string",
 }  # fmt: skip
-# Codes of what flags promise, in `fedbary.sentences.valuation`.
+# Codes of what flags promise, in `fedbary.sentences`.
 MEASURED, ALONE, ONE_CLASS = "valuation.flags-measured", "valuation.flags-alone", "valuation.flags-one-class"
 # A channel in which nothing is found still counts a little: single rows may stand out.
 _LEAST_SHARE = 0.01

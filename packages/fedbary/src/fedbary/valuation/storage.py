@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -141,7 +140,8 @@ def row_file_names(clients: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for client in clients:
-        plain = "_".join(filter(None, re.split(r"[^A-Za-z0-9.-]+", client[:200])))
+        letters = [one if one.isascii() and (one.isalnum() or one in ".-") else "_" for one in client[:200]]
+        plain = "_".join(filter(None, "".join(letters).split("_")))  # one underscore for any run of odd letters
         name = stem = plain.strip("._")[:80] or "client"
         number = 2
         while name.lower() in taken:
