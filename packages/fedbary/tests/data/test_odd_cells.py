@@ -219,7 +219,7 @@ def test_no_line_of_json_says_which_columns_there_are(tmp_path, line):
 
 
 def test_only_columns_that_are_asked_for_are_read(tmp_path, monkeypatch):
-    from fedbary.data import cells as arrow_cells
+    from fedbary.data import frames as arrow_cells
 
     table = pa.table({"c": [1], "secret": ["x"], "other": ["y"], "label": ["a"]})
     pyarrow.parquet.write_table(table, tmp_path / "x.parquet")

@@ -16,10 +16,18 @@ import numpy as np
 from fedbary.columns import Category, Column, Dropped, Number
 from fedbary.columns.arrays import LARGEST, Array, as_ids, naming
 from fedbary.columns.column import TextCells, as_texts
-from fedbary.data.cells import any_cells_of, any_text, plain_cells
 from fedbary.data.formats import SUFFIXES, is_table_folder, opened
 from fedbary.data.formats.cells import OwnedRows, without_column
-from fedbary.data.frames import check_roles, label_names, require_unique, texts, with_index
+from fedbary.data.frames import (
+    any_cells_of,
+    any_text,
+    check_roles,
+    label_names,
+    plain_cells,
+    require_unique,
+    texts,
+    with_index,
+)
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import ONE_ROW_EACH, person_codes
 from fedbary.data.places import AnyPath, file_name, is_url, place_name, shown
@@ -269,10 +277,12 @@ def read_alike(
     """
     found = {name: _tried(reader, None) for name, reader in readers.items()}
     # A column that one client has and all are asked to leave out is no error of the others.
-    if dropped := _dropped(table for table in found.values() if isinstance(table, Table)):
+    tables = [table for table in found.values() if isinstance(table, Table)]
+    dropped = {name: how for table in tables for name, how in table.reading.items() if isinstance(how, Dropped)}
+    if dropped:
         for name, table in found.items():
             if isinstance(table, DataError) and table.code == "data.option-without-column":
-                found[name] = _tried(readers[name], dropped)
+                found[name] = _tried(readers[name], Reading(dropped))
     agreed = agreed_reading(table.reading for table in found.values() if isinstance(table, Table))
     if agreed:
         for name, table in found.items():
@@ -284,10 +294,6 @@ def read_alike(
             if isinstance(table, DataError):
                 raise table
     return found
-
-
-def _dropped(tables: Iterable[Table]) -> Reading:
-    return Reading({name: how for table in tables for name, how in table.reading.items() if isinstance(how, Dropped)})
 
 
 def _tried(reader: Reader, agreed: Reading | None) -> Table | DataError:

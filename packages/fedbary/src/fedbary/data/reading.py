@@ -194,9 +194,13 @@ def read_columns(
         The columns; the reading, with what encoders say of themselves; and notes on these and on cells and columns that
         could not be read.
     """
-    from fedbary.data.encoders import encoded
+    from fedbary.data.encoders import MOST_NUMBERS, encoded, width_of
 
-    _refuse_too_wide(cells, reading)
+    # By the reading alone: another party's may ask for more numbers than a machine has room for.
+    width = sum(width_of(column) or 0 for column in reading.values())
+    rows = max((len(column) for column in cells.values()), default=0)
+    if rows * width > MOST_NUMBERS:
+        raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
     columns: dict[str, Array] = {}
     stated = dict(reading.of)
     notes: list[Note] = []
@@ -226,16 +230,6 @@ def read_columns(
 def left_out(error: DataError) -> Note:
     """That a column is left out, for the reason for which it would be refused."""
     return Note(UNREAD, {"column": str(error.note.facts["column"]), "why": error.note})
-
-
-def _refuse_too_wide(cells: Mapping[str, ColumnCells], reading: Reading) -> None:
-    """By the reading alone: another party's may ask for more numbers than a machine has room for."""
-    from fedbary.data.encoders import MOST_NUMBERS, width_of
-
-    width = sum(width_of(column) or 0 for column in reading.values())
-    rows = max((len(column) for column in cells.values()), default=0)
-    if rows * width > MOST_NUMBERS:
-        raise DataError("encoders.too-many-numbers", cells=rows, kind="row", width=width, most=MOST_NUMBERS)
 
 
 _MARKED = "data.marks-of-missing-cells"

@@ -19,7 +19,6 @@ from fedbary.columns import Boolean, Category, Column, Date, Dropped, Encoded, I
 from fedbary.columns.arrays import Array, naming, refuse_infinite
 from fedbary.columns.category import may_name_persons
 from fedbary.columns.column import ColumnCells
-from fedbary.data.cells import cells_of_arrow, matrix_of, pandas_column
 from fedbary.data.formats import decoding
 from fedbary.data.formats.arrow_files import (
     ArrowRows,
@@ -32,7 +31,15 @@ from fedbary.data.formats.arrow_files import (
 )
 from fedbary.data.formats.cells import clean_names, refuse_rows
 from fedbary.data.formats.images import with_images
-from fedbary.data.frames import check_roles, labelled, labels_from_series, require_unique
+from fedbary.data.frames import (
+    cells_of_arrow,
+    check_roles,
+    labelled,
+    labels_from_series,
+    matrix_of,
+    pandas_column,
+    require_unique,
+)
 from fedbary.data.options import ReadOptions
 from fedbary.data.persons import person_codes, repeat_notes
 from fedbary.data.places import AnyPath, file_name, is_url

@@ -254,7 +254,7 @@ def as_frame(table: Any, *, alone: bool = False) -> pd.DataFrame:
     if not alone:
         frame: pd.DataFrame = table.to_pandas()
         return frame.set_axis(clean_names(frame.columns), axis=1)
-    from fedbary.data.cells import any_array
+    from fedbary.data.frames import any_array
 
     columns = {}
     for place, column in enumerate(table.columns):
