@@ -50,8 +50,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     64
     """
     settings = (settings or Space()).with_defaults(metric="euclidean", labels="gaussian")
-    common = common_columns({}, describe(reference, settings))
-    draft = _draft(common, settings)
+    draft = _draft(common_columns({}, describe(reference, settings)), settings)
     columns, notes = [], list(draft.notes)
     for column in draft.columns:
         values, date = reference.columns[column.name], isinstance(reference.reading.get(column.name), Date)
@@ -62,7 +61,11 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
     draft = replace(draft, columns=tuple(columns), notes=tuple(notes))
     width = _projected_width(draft, settings)
     if width is not None:
-        draft = replace(draft, projection=_principal_directions(encode(reference, draft), width, seed))
+        from sklearn.decomposition import PCA
+
+        values = encode(reference, draft)
+        fitted = PCA(min(width, *values.shape), svd_solver="randomized", random_state=seed).fit(values)
+        draft = replace(draft, projection=Projection(np.asarray(fitted.components_, dtype=np.float64)))
     if not needs_moments(draft, settings):
         return draft
     return with_moments(draft, settings, [table_moments(reference, draft)])
@@ -177,10 +180,8 @@ def _draft(common: Common, settings: Space) -> Schema:
         reading=reading_of(frozenset(column.name for column in kept), common.reading),
         notes=(*common.notes, *notes),
     )
-    if (
-        draft.label.coordinates == "gaussian-full"
-        and (_projected_width(draft, settings) or draft.value_width) > _FULL_COVARIANCE_LIMIT
-    ):
+    width = _projected_width(draft, settings) or draft.value_width
+    if draft.label.coordinates == "gaussian-full" and width > _FULL_COVARIANCE_LIMIT:
         raise SettingsError("schema.full-covariance-too-wide", width=draft.value_width, most=_FULL_COVARIANCE_LIMIT - 1)
     return draft
 
@@ -224,15 +225,6 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     if settings.projection == "auto":
         return _PROJECT_TO if draft.encoded_width > _PROJECT_ABOVE else None
     return settings.projection if settings.projection < draft.encoded_width else None
-
-
-def _principal_directions(values: Floats, width: int, seed: int) -> Projection:
-    """The first ``width`` principal directions of centred rows, signs fixed."""
-    from sklearn.decomposition import PCA
-
-    width = min(width, *values.shape)
-    fitted = PCA(width, svd_solver="randomized", random_state=seed).fit(values)
-    return Projection(np.asarray(fitted.components_, dtype=np.float64))
 
 
 def random_directions(columns: int, width: int, seed: int) -> Projection:

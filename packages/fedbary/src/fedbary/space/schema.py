@@ -32,6 +32,8 @@ VERSION = 5
 MAX_BYTES = 256 * 2**20
 # How columns are read of which a schema only says what they are.
 _READ_AS: dict[str, Column] = {"numeric": Number(), "boolean": Boolean(), "categorical": Category()}
+# Fields that are written as they are.
+_PLAIN = ("version", "missing", "shared_mark", "clip")
 _MOST_COORDINATES = 2**20
 # How far directions may be from orthonormal, and a metric from symmetric.
 _ROUNDING = 1e-6
@@ -113,19 +115,10 @@ class Schema:
     @cached_property
     def fingerprint(self) -> str:
         """Short hash of everything that moves a point; notes do not count."""
-        small = {
-            "version": self.version,
-            "missing": self.missing,
-            "shared_mark": self.shared_mark,
-            "clip": self.clip,
-            "reading": json.loads(self.reading.to_json()),
-            "label": vars(self.label),
-            "columns": [
-                [c.name, c.kind, c.width, c.categories, c.absence, c.may_lack, c.bounded] for c in self.columns
-            ],
-        }
-        digest = hashlib.sha256(_canonical(small).encode())
-        numbers = [np.array(values) for c in self.columns for values in (getattr(c, name) for name in NUMBERS)]
+        columns = [[c.name, c.kind, c.width, c.categories, c.absence, c.may_lack, c.bounded] for c in self.columns]
+        reading = json.loads(self.reading.to_json())
+        digest = hashlib.sha256(self._canonical(columns=columns, reading=reading).encode())
+        numbers = [np.array(getattr(column, name)) for column in self.columns for name in NUMBERS]
         matrices = [None if self.projection is None else self.projection.directions, self.whitening]
         for array in [*numbers, *matrices]:
             digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
@@ -143,19 +136,18 @@ class Schema:
         return Reading({**self.reading, **rest})
 
     def to_json(self) -> str:
-        content = {
-            "version": self.version,
-            "columns": [column.to_json() for column in self.columns],
-            "label": vars(self.label),
-            "missing": self.missing,
-            "shared_mark": self.shared_mark,
-            "clip": self.clip,
-            "reading": self.reading.to_json(),
-            "projection": None if self.projection is None else pack(self.projection.directions),
-            "whitening": None if self.whitening is None else pack(self.whitening),
-            "notes": [note.redacted().to_json() for note in self.notes],  # a schema is sent to everybody
-        }
-        return _canonical({**content, "fingerprint": self.fingerprint})
+        return self._canonical(
+            columns=[column.to_json() for column in self.columns],
+            reading=self.reading.to_json(),
+            projection=None if self.projection is None else pack(self.projection.directions),
+            whitening=None if self.whitening is None else pack(self.whitening),
+            notes=[note.redacted().to_json() for note in self.notes],  # a schema is sent to everybody
+            fingerprint=self.fingerprint,
+        )
+
+    def _canonical(self, **content: Any) -> str:
+        content |= {name: getattr(self, name) for name in _PLAIN} | {"label": vars(self.label)}
+        return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
@@ -189,20 +181,16 @@ class Schema:
 def _parsed(text: str) -> Schema:
     try:
         content = read_json(text, longest=MAX_BYTES)
-        version = content["version"]
-        if version != VERSION:
-            raise SchemaError("schema.other-version", version=repr(version), own=VERSION)
+        if content["version"] != VERSION:
+            raise SchemaError("schema.other-version", version=repr(content["version"]), own=VERSION)
         schema = Schema(
             columns=tuple(column_from_json(column) for column in content["columns"]),
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
-            missing=content["missing"],
-            shared_mark=content["shared_mark"],
-            clip=content["clip"],
             reading=Reading.from_json(content["reading"]),
             projection=None if content["projection"] is None else Projection(unpack(content["projection"])),
             whitening=None if content["whitening"] is None else unpack(content["whitening"]),
-            version=version,
             notes=tuple(Note.from_json(note) for note in content["notes"]),
+            **{name: content[name] for name in _PLAIN},
         )
         require_plausible(schema)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -210,10 +198,6 @@ def _parsed(text: str) -> Schema:
     if content.get("fingerprint") != schema.fingerprint:
         raise SchemaError("schema.changed")
     return schema
-
-
-def _canonical(content: dict[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def require_plausible(schema: Schema) -> None:
