@@ -99,8 +99,9 @@ def require_readable(table: Table, columns: Iterable[str]) -> None:
             raise DataError(why.code, **{"where": table.origin, **why.facts})
 
 
-def require_categories(table: Table, schema: Schema) -> None:
-    """Refuse a column of numbers none of which is one of the schema's categories."""
+def require_fit(table: Table, schema: Schema) -> None:
+    """What `require_columns` refuses, and a column of numbers none of which is one of the schema's categories."""
+    require_columns(table, schema)
     for column in schema.columns:
         if column.kind != "categorical" or table.columns[column.name].dtype.kind != "f":
             continue
@@ -153,8 +154,7 @@ def encode(table: Table, schema: Schema) -> Floats:
 
     What is missing is imputed here; that it is missing is told by `marks`.
     """
-    require_columns(table, schema)
-    require_categories(table, schema)
+    require_fit(table, schema)
     return encode_rows(table, schema)
 
 

@@ -59,6 +59,10 @@ class Schema:
     private card are clipped, in public coordinates (`fedbary.space.fit.public_schema`); other schemas have none.
     ``reading`` says how the columns of a file become these, as far as anybody said; each cell is read by itself.
 
+    ``slices`` are the places of each column's coordinates before any projection, ``encoded_width`` is their number and
+    ``cells`` the most cells that a row can lack. A point has ``value_width`` coordinates for the values of its cells,
+    then ``mark_width`` for missing ones, together ``feature_width``, and ``point_width`` with those of the label.
+
     Examples
     --------
     >>> import fedbary as fb
@@ -78,11 +82,9 @@ class Schema:
     reading: Reading = field(default_factory=Reading)
     version: int = VERSION
     notes: tuple[Note, ...] = field(default=())
-    # Where the coordinates of each column stand before any projection, how many there are, and the cells of a row.
     slices: dict[str, slice] = field(init=False, repr=False)
     encoded_width: int = field(init=False, repr=False)
     cells: int = field(init=False, repr=False)
-    # Coordinates of a point: for values of its cells, for missing ones, both, and all of them, those of the label too.
     value_width: int = field(init=False, repr=False)
     mark_width: int = field(init=False, repr=False)
     feature_width: int = field(init=False, repr=False)

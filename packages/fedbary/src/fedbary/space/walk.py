@@ -15,7 +15,7 @@ from fedbary.data.spool import ahead
 from fedbary.data.table import PART, Table
 from fedbary.errors import SchemaError
 from fedbary.space.columns import Floats, Integers
-from fedbary.space.encode import encode_rows, missing_by_column, require_categories, require_columns
+from fedbary.space.encode import encode_rows, missing_by_column, require_fit
 from fedbary.space.schema import Schema
 
 Result_co = TypeVar("Result_co", covariant=True)
@@ -64,8 +64,7 @@ def walk(table: Table, schema: Schema, *folds: Fold[object], encoded: bool = Tru
 
 
 def _encoded(table: Table, schema: Schema) -> Iterator[Batch]:
-    require_columns(table, schema)
-    require_categories(table, schema)
+    require_fit(table, schema)
     for rows in table.batches():
         batch = Batch(rows, schema)
         try:
