@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbary.columns.arrays import Array
 from fedbary.data.atomic import write_atomically
-from fedbary.data.encoders.cache import cache_folder
+from fedbary.data.encoders import cache_folder
 from fedbary.errors import DataError, DatasetUnavailable
 from fedbary.notes import Note
 

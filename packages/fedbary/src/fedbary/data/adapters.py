@@ -40,19 +40,32 @@ class RowSource:
 
 @dataclass(frozen=True)
 class Adapter:
-    """One family: whether an object is of it, and what takes its rows out.
-
-    ``rows(data, splits, alone)`` takes the first of ``splits`` that is there, and, where each cell is ``alone``, none
-    for damage.
-    """
+    """One family of objects: whether one is of it, and what takes its rows out; see `row_source`."""
 
     takes: Callable[[Any], bool]
     rows: Callable[[Any, Sequence[str], bool], RowSource]
 
 
+def adapter_of(data: Any) -> Adapter | None:
+    """The family of an object, none for a path or a table; another type is a DataError. Nothing is read for that."""
+    if isinstance(data, Table | str | PathLike | RowSource | FedbaryError):
+        return None
+    for adapter in _ADAPTERS:
+        if adapter.takes(data):
+            return adapter
+    raise DataError("data.not-a-table", kind=type(data).__name__)
+
+
 def row_source(data: Any, splits: Sequence[str] = OF_CLIENTS, *, alone: bool = False) -> RowSource:
-    """Take the rows out of an object of another library; a stream is gone through once."""
-    return data if isinstance(data, RowSource) else _adapter(data).rows(data, splits, alone)
+    """Take the rows out of an object of another library; a stream is gone through once.
+
+    Of a dictionary of splits the first of ``splits`` that is there is taken, or else the only one. Where each cell is
+    ``alone``, one that Python has no room for is missing.
+    """
+    if isinstance(data, RowSource):
+        return data
+    adapter = adapter_of(data)
+    return RowSource(data) if adapter is None else adapter.rows(data, splits, alone)
 
 
 def clients_in(data: Any, column: str) -> dict[str, RowSource]:
@@ -64,29 +77,16 @@ def clients_in(data: Any, column: str) -> dict[str, RowSource]:
     return {name: RowSource(owned.cells(name), whole.label) for name in owned.names}
 
 
-def check_type(data: Any) -> None:
-    """Raise a DataError where an object is of a type that holds no rows; nothing is read for that."""
-    if not isinstance(data, RowSource | FedbaryError):
-        _adapter(data)
-
-
-def _adapter(data: Any) -> Adapter:
-    for adapter in _ADAPTERS:
-        if adapter.takes(data):
-            return adapter
-    raise DataError("data.not-a-table", kind=type(data).__name__)
-
-
 def is_of(data: object, package: str) -> bool:
     """Whether a class of this package is among the classes of an object."""
     return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
 
 
-def _streamed(rows: Iterable[Any], kind: str) -> list[Any]:
+def _streamed(rows: Iterable[Any], data: Any) -> list[Any]:
     """The rows of a stream, which is refused where there are too many of them, or no end."""
     found = list(islice(rows, MOST_STREAMED + 1))
     if len(found) > MOST_STREAMED:
-        raise DataError("data.stream-too-long", kind=kind, most=MOST_STREAMED)
+        raise DataError("data.stream-too-long", kind=type(data).__name__, most=MOST_STREAMED)
     return found
 
 
@@ -99,13 +99,6 @@ def foreign(data: Any) -> Iterator[None]:
         raise
     except Exception as error:
         raise DataError("data.object-unreadable", kind=type(data).__name__, why=one_line(error)) from error
-
-
-# Tables and paths.
-
-
-def _is_own(data: object) -> bool:
-    return isinstance(data, Table | str | PathLike)
 
 
 # Frames of any library, through narwhals: polars, pyarrow, DuckDB relations, modin, … and pandas itself.
@@ -125,10 +118,7 @@ def is_frame(data: object) -> bool:
 
 
 def frame_cells(data: Any, *, alone: bool = False) -> pd.DataFrame:
-    """The cells of a frame as pandas holds them; whole numbers and booleans with gaps stay what they are.
-
-    Where each is ``alone``, a cell that Python has no room for is missing.
-    """
+    """The cells of a frame as pandas holds them; whole numbers and booleans with gaps stay what they are."""
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
@@ -263,7 +253,7 @@ def _in_memory(data: Any) -> Any:
     for name, feature in (features or {}).items():
         if isinstance(feature, datasets.Image):
             data = data.cast_column(name, datasets.Image(decode=False))
-    return datasets.Dataset.from_list(_streamed(data, type(data).__name__), features=features)
+    return datasets.Dataset.from_list(_streamed(data, data), features=features)
 
 
 # Data sets and loaders of torch: rows that come one by one, or in batches, as features and a label.
@@ -288,7 +278,7 @@ def _torch(data: Any, splits: Sequence[str], alone: bool) -> RowSource:
         tensors = _tensors(data)
         if tensors is not None:
             return row_source(tuple(_array(tensor) for tensor in tensors), splits, alone=alone)
-        rows = _streamed(_items(data), type(data).__name__) if _is_stream(data) else list(_items(data))
+        rows = _streamed(_items(data), data) if _is_stream(data) else list(_items(data))
     if not rows:
         raise DataError("data.no-rows")
     if isinstance(rows[0], Mapping):
@@ -391,7 +381,6 @@ def _cell(value: Any) -> Any:
 
 
 _ADAPTERS = (
-    Adapter(_is_own, lambda data, splits, alone: RowSource(data)),  # noqa: ARG005 - as all adapters
     Adapter(_is_huggingface, _huggingface),
     Adapter(_is_torch, _torch),
     Adapter(_is_pair, _pair),

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbary.columns import Encoded, Image, Text
 from fedbary.columns.arrays import naming
-from fedbary.data.adapters import OF_CLIENTS, OF_REFERENCE, RowSource, check_type, clients_in, row_source
+from fedbary.data.adapters import OF_CLIENTS, OF_REFERENCE, RowSource, adapter_of, clients_in, row_source
 from fedbary.data.encoders import CellKind, encoded, is_image, suits
 from fedbary.data.files import Reader, read_alike
 from fedbary.data.formats.cells import Cells, without_column
@@ -40,26 +40,13 @@ def as_table(
     reading: Reading | None = None,
     splits: Sequence[str] = OF_CLIENTS,
 ) -> Table:
-    """The table of whatever holds rows and labels.
+    """The table of whatever holds rows and labels, ``name`` being the client whose rows they are.
 
-    Parameters
-    ----------
-    data
-        A `Table`; a frame of pandas, polars, pyarrow, DuckDB or any library that narwhals knows; a data set of Hugging
-        Face; a data set or loader of torch; a pair ``(X, y)`` of arrays, sparse matrices, lists of texts or images, or
-        a frame; or the path of a file.
-    name
-        The client whose rows they are.
-    label
-        The label column. Default: ``likely``, or else ``label``.
-    likely
-        What the label column is called elsewhere, such as in the reference.
-    options, reading
-        What is asked of reading, and how columns were agreed to be read.
-    splits
-        Which split of a dictionary of splits: the first of these that is there, or else the only one.
+    That is a `Table`; a frame of pandas, polars, pyarrow, DuckDB or any library that narwhals knows; a data set of
+    Hugging Face; a data set or loader of torch; a pair ``(X, y)`` of arrays, sparse matrices, lists of texts or images,
+    or a frame; or the path of a file. The label column is by default ``likely``, its name elsewhere, or ``label``.
     """
-    with naming(_place(name) if name else ""):
+    with naming(f"client {name!r}" if name else ""):
         table = _table(row_source(data, splits), label, likely, options, reading)
     return table.replace(origin=name) if name else table
 
@@ -127,12 +114,8 @@ def client_tables(
 def check_types(clients: Mapping[str, Any]) -> None:
     """Raise a DataError, with the client's name, where an object is of a type that holds no rows; reads nothing."""
     for name, data in clients.items():
-        with naming(_place(name)):
-            check_type(data)
-
-
-def _place(name: object) -> str:
-    return f"client {str(name)!r}"
+        with naming(f"client {str(name)!r}"):
+            adapter_of(data)
 
 
 def _table(

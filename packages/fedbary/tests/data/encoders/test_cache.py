@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from codes import coded
-from fedbary.data.encoders import cache, encoded, watching_encoders
+from fedbary.data.encoders import encoded, watching_encoders
 from fedbary.errors import DataError
 
 
@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_looked_up_is_refused(counting, path):
 
 
 def test_the_cache_is_bounded(counting, monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "MOST_BYTES", 100_000)
+    monkeypatch.setattr("fedbary.data.encoders.MOST_BYTES", 100_000)
     for start in range(0, 4000, 200):
         encoded([f"{k}" for k in range(start, start + 200)], "counting", kind="text", name="remark")
     with sqlite3.connect(tmp_path / "cache" / "encodings" / "encoded.sqlite") as connection:

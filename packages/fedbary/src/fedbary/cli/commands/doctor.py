@@ -98,7 +98,7 @@ def _core() -> Iterator[Finding]:
 
 def _cache() -> Finding:
     """Where encoded cells and fetched data sets are kept."""
-    from fedbary.data.encoders.cache import cache_folder
+    from fedbary.data.encoders import cache_folder
 
     cache = cache_folder()
     nearest = next(folder for folder in (cache, *cache.parents) if folder.exists())

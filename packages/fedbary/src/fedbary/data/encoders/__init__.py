@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from fedbary.checks import did_you_mean
 from fedbary.columns import Column, Encoded, Vector
-from fedbary.data.encoders.cache import EncodingCache, encoding_cache
+from fedbary.data.atomic import private_folder
 from fedbary.data.encoders.encoder import Block, CellKind, Encoder, fitting_pixels, hashing, of_function, pixels
 from fedbary.data.encoders.models import SENTENCES, VISION
 from fedbary.data.formats.images import content_of, file_of, is_image, opened_image
@@ -44,12 +49,8 @@ _SECONDS = 0.1
 def encoder_of(spec: Spec, kind: CellKind) -> Encoder:
     """The encoder of a name or a function, for images or for texts.
 
-    Raises
-    ------
-    SettingsError
-        Where there is none of that name, its package or weights are not there, or a function is none.
-    DataError
-        Where it is for the other kind.
+    That there is none of that name, or its package or weights are not there, is a SettingsError; that it is for the
+    other kind a DataError.
     """
     if not isinstance(spec, str):
         return of_function(spec, kind)
@@ -86,17 +87,7 @@ def width_of(column: Column) -> int | None:
 
 @dataclass(frozen=True)
 class EncodedCells:
-    """The numbers of a column, and by which encoder.
-
-    Attributes
-    ----------
-    block : array of float32
-        One row for each cell; NaN where it is missing.
-    encoder, digest : str
-        What a reading states of it.
-    notes : tuple of Note
-        What was guessed, for the owner.
-    """
+    """The numbers of a column, NaN where a cell is missing; what a reading states of its encoder; what was guessed."""
 
     block: Block
     encoder: str
@@ -113,23 +104,11 @@ def encoded(
     agreed: Encoded | None = None,
     alone: bool = False,
 ) -> EncodedCells:
-    """Encode a column of images or texts.
+    """Encode a column of texts, or of images: paths, bytes, ``{"bytes": ..., "path": ...}``, arrays, images of Pillow.
 
-    Parameters
-    ----------
-    cells
-        Texts; or images: paths, bytes, ``{"bytes": ..., "path": ...}``, arrays, or images of Pillow. None is missing.
-    encoder
-        What the owner asked for. Default: ``pixels`` in the size that most images have, and ``hashing``.
-    kind
-        ``image`` or ``text``.
-    name
-        The column's, for messages.
-    agreed
-        How the column was agreed to be read; another encoder is refused.
-    alone
-        Encode each cell by itself, so that not even rounding depends on another row, and take one that cannot be
-        encoded as missing: for answers with ε.
+    ``encoder`` is what the owner asked for, by default ``pixels`` in the size that most images have, and ``hashing``;
+    another one than was ``agreed`` is refused. Where each cell is ``alone``, for answers with ε, it is encoded by
+    itself, so that not even rounding depends on another row, and one that cannot be encoded is missing.
     """
     stated = "" if agreed is None else agreed.encoder
     notes: tuple[Note, ...] = ()
@@ -274,3 +253,108 @@ class _Progress:
             return
         self._told = time.monotonic()
         watcher(self._column, self._done, self._total)
+
+
+MOST_BYTES = 2**30
+_PATIENCE = 5.0
+_AT_ONCE = 500  # names in one question, of which SQLite takes a limited number
+
+
+def cache_folder() -> Path:
+    """Where encoded cells and fetched data sets are kept: ``$FEDBARY_CACHE``, or the user's cache."""
+    named = os.environ.get("FEDBARY_CACHE", "off")
+    return user_cache_path("fedbary", appauthor=False) if named in ("", "off") else Path(named)
+
+
+class EncodingCache:
+    """Encoded cells that are kept on the owner's machine: looked up by content and digest, the oldest go if too many.
+
+    ``FEDBARY_CACHE`` names the folder (default: the user's cache), and with ``FEDBARY_CACHE=off`` nothing is kept.
+    Whatever goes wrong with the cache, cells are encoded as if there were none.
+    """
+
+    def __init__(self, encoder: Encoder, alone: bool, connection: sqlite3.Connection) -> None:
+        # A row that was encoded among others may differ in its last digit from one that was encoded alone.
+        self._beginning = f"{encoder.digest} {'alone' if alone else 'batch'} ".encode()
+        self._width = encoder.width
+        self._connection = connection
+
+    def key(self, content: Sequence[object]) -> bytes:
+        """The name under which a cell of this content is kept."""
+        total = hashlib.sha256(self._beginning)
+        for part in content:
+            told = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
+            total.update(len(told).to_bytes(8, "big") + told)
+        return total.digest()
+
+    def found(self, keys: Sequence[bytes]) -> dict[bytes, Block]:
+        """The rows that are known."""
+        known: dict[bytes, Block] = {}
+        with suppress(sqlite3.Error):
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ", ".join("?" * len(some))
+                asked = f"SELECT key, numbers FROM encoded WHERE key IN ({marks})"  # noqa: S608 - question marks only
+                for key, numbers in self._connection.execute(asked, some):
+                    if isinstance(numbers, bytes) and len(numbers) == 4 * self._width:
+                        row: Block = np.frombuffer(numbers, dtype="<f4").astype(np.float32)
+                        if np.isfinite(row).all():
+                            known[key] = row
+        return known
+
+    def keep(self, rows: Mapping[bytes, Block]) -> None:
+        """Add rows, and make room for them."""
+        now = time.time()
+        kept = [(key, row.astype("<f4").tobytes(), now) for key, row in rows.items()]
+        with suppress(sqlite3.Error), self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO encoded VALUES (?, ?, ?)", kept)
+            asked = ("page_count", "freelist_count", "page_size")
+            pages, free, size = (self._connection.execute(f"PRAGMA {what}").fetchone()[0] for what in asked)
+            if (pages - free) * size > MOST_BYTES:
+                self._connection.execute(
+                    "DELETE FROM encoded WHERE at <= "
+                    "(SELECT at FROM encoded ORDER BY at LIMIT 1 OFFSET (SELECT count(*) / 4 FROM encoded))"
+                )
+
+
+@contextmanager
+def encoding_cache(encoder: Encoder, alone: bool) -> Iterator[EncodingCache | None]:
+    """The cache of an encoder, or None where a cell is encoded faster than found, or nothing may be kept."""
+    wanted = encoder.costly and os.environ.get("FEDBARY_CACHE") != "off"
+    connection = _connected(cache_folder() / "encodings") if wanted else None
+    if connection is None:
+        yield None
+    else:
+        with closing(connection):
+            yield EncodingCache(encoder, alone, connection)
+
+
+def _connected(folder: Path) -> sqlite3.Connection | None:
+    try:
+        file = private_folder(folder) / "encoded.sqlite"
+        try:
+            return _opened(file)
+        except sqlite3.OperationalError:  # somebody else is writing for long
+            return None
+        except sqlite3.DatabaseError:
+            file.unlink(missing_ok=True)  # a damaged cache is nothing but lost time
+            return _opened(file)
+    except (OSError, sqlite3.Error):
+        return None
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=_PATIENCE)
+    try:
+        # Written behind, as each cell that is encoded alone is one change; nothing is lost but time.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS encoded (key BLOB PRIMARY KEY, numbers BLOB, at REAL) WITHOUT ROWID"
+            )
+            connection.execute("CREATE INDEX IF NOT EXISTS by_age ON encoded (at)")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -44,33 +44,15 @@ _PROJECTIONS = 6
 
 @dataclass(frozen=True)
 class Encoder:
-    """A fixed function from a cell to numbers, with a name and a digest by which owners know that theirs is the same.
+    """A fixed function from a cell to numbers, with a name and a digest by which owners know that theirs is it."""
 
-    Attributes
-    ----------
-    name : str
-        What stands in a schema, with every setting and without any path of this machine.
-    digest : str
-        Of everything that moves an output: settings, weights, and the version of the algorithm.
-    width : int
-        Numbers for each cell.
-    encode : callable
-        One row of ``width`` numbers for each image (of Pillow) or text.
-    batch : int
-        Cells that are encoded at once.
-    separate : bool
-        Whether a cell's numbers are the same to the last bit, whatever else is in its batch.
-    costly : bool
-        Whether a cell is worth keeping in the cache.
-    """
-
-    name: str
-    digest: str
+    name: str  # stands in a schema, with every setting and without any path of this machine
+    digest: str  # of everything that moves an output: settings, weights, and the version of the algorithm
     width: int
-    encode: Callable[[Sequence[Any]], npt.NDArray[Any]]
-    batch: int = 32
-    separate: bool = False
-    costly: bool = False
+    encode: Callable[[Sequence[Any]], npt.NDArray[Any]]  # a row of so many numbers for each image (of Pillow) or text
+    batch: int = 32  # cells that are encoded at once
+    separate: bool = False  # whether a cell's numbers are the same to the last bit, whatever else is in its batch
+    costly: bool = False  # whether a cell is worth keeping in the cache
 
 
 def digest_of(*parts: object) -> str:

@@ -113,10 +113,8 @@ def _found(cell: Any) -> Image:
 
     if isinstance(cell, np.ndarray):
         return _from_array(cell)
-    if _is_pillow(cell):
-        found: Image.Image = cell
-        return found
-    return Image.open(io.BytesIO(_bytes(cell)), formats=_FORMATS)
+    found: Image.Image = cell if _is_pillow(cell) else Image.open(io.BytesIO(_bytes(cell)), formats=_FORMATS)
+    return found
 
 
 def _bytes(cell: Any) -> bytes:
@@ -144,10 +142,9 @@ def _from_array(array: np.ndarray[Any, Any]) -> Image:
 
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
-    if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or array.size == 0:
-        raise DataError("encoders.image-array", shape=str(array.shape), kind=str(array.dtype))
     most = 1 if array.dtype.kind in "bf" else 255
-    if array.dtype.kind not in "biuf" or not (array.min() >= 0 and array.max() <= most):
+    shaped = array.size and (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4)))
+    if not shaped or array.dtype.kind not in "biuf" or not (array.min() >= 0 and array.max() <= most):
         raise DataError("encoders.image-array", shape=str(array.shape), kind=str(array.dtype))
     scaled = array if most == 255 else np.round(array.astype(np.float64) * 255)
     return Image.fromarray(scaled.astype(np.uint8))
@@ -186,18 +183,14 @@ def with_images(
     frame: pd.DataFrame, folder: Path, reading: Reading | None = None, *, guess: bool = True
 ) -> pd.DataFrame:
     """Cells that name images become images: in columns agreed to hold them, or by a ``guess`` where all do."""
-    agreed = reading or Reading()
-    found = {}
+    agreed, changed = reading or Reading(), frame
     for place, name in enumerate(map(str, frame.columns)):
         column = frame.iloc[:, place]
         kind = agreed[name].kind if name in agreed else ""
         if kind == "image" or (guess and not kind and _names_images(column, folder)):
-            found[place] = column.map(lambda cell: _from(folder, cell), na_action="ignore").astype(object)
-    if not found:
-        return frame
-    changed = frame.copy(deep=False)
-    for place, column in found.items():
-        changed.isetitem(place, column.to_numpy(dtype=object))
+            changed = frame.copy(deep=False) if changed is frame else changed
+            images = column.map(lambda cell: _from(folder, cell), na_action="ignore").astype(object)
+            changed.isetitem(place, images.to_numpy(dtype=object))
     return changed
 
 
@@ -208,28 +201,18 @@ def _names_images(column: pd.Series[Any], folder: Path) -> bool:
     present = column.dropna()
     try:
         first = present.iloc[0] if len(present) else None
-    except UnicodeDecodeError:  # damage of which reading the column will speak
-        return False
-    if isinstance(first, Mapping):
-        return is_image(first)
-    if not isinstance(first, str) or not is_image(first) or not _is_file(folder / first):
+        if isinstance(first, Mapping):
+            return is_image(first)
+        if not isinstance(first, str) or not is_image(first) or not (folder / first).is_file():
+            return False
+    except (UnicodeDecodeError, OSError):  # damage of which reading will speak, or a text that is too long for a name
         return False
     return bool(present.map(lambda cell: isinstance(cell, str) and cell.lower().endswith(SUFFIXES)).all())
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a text that is too long for a name
-        return False
-
-
 def _from(folder: Path, cell: Any) -> Any:
-    if isinstance(cell, str):
-        return {"bytes": None, "path": str(folder / cell)}
-    if isinstance(cell, Mapping) and cell.get("bytes") is None and isinstance(cell.get("path"), str):
-        return {"bytes": None, "path": str(folder / cell["path"])}
-    return cell
+    path = cell.get("path") if isinstance(cell, Mapping) and cell.get("bytes") is None else cell
+    return {"bytes": None, "path": str(folder / path)} if isinstance(path, str) else cell
 
 
 def is_image_folder(folder: Path) -> bool:
