@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import dropwhile, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from fedbary.columns import Number
 from fedbary.data.formats import cells
@@ -98,25 +98,14 @@ def written_rows(path: Path, options: ReadOptions) -> Iterator[tuple[str, list[s
 
 @dataclass(frozen=True)
 class _Layout:
-    """What a CSV file looks like, by its header."""
+    """What a CSV file looks like, by its header: also the names of its columns, and what pandas is to know of it."""
 
     file: TextFile
     separator: str
     skipped: int
     names: list[str]
-    as_written: frozenset[str]
-    decimal: str
     notes: tuple[Note, ...]
-
-    def arguments(self) -> dict[str, Any]:
-        """For pandas."""
-        return {
-            "sep": self.separator,
-            "skiprows": self.skipped,
-            "decimal": self.decimal,
-            "dtype": {place: str for place, name in enumerate(self.names) if name in self.as_written},
-            "float_precision": _precision(),
-        }
+    arguments: dict[str, Any]
 
     def read(self, most: int | None, *, low_memory: bool) -> pd.DataFrame:
         """The rows, or the first of them."""
@@ -124,23 +113,19 @@ class _Layout:
 
         with self.file.text() as text, warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            frame = pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments())
+            frame = pd.read_csv(text, nrows=most, low_memory=low_memory, **self.arguments)
         named = self.named(frame)
+        if len(named) == len(frame):
+            return named
         # Beside a blank line whole numbers became floats: without it they are what they are.
-        return named if len(named) == len(frame) else self._without_blank_lines(most)
-
-    def _without_blank_lines(self, most: int | None) -> pd.DataFrame:
-        import pandas as pd
-
-        filled = io.StringIO()
-        quotes = 0
+        filled, quotes = io.StringIO(), 0
         with self.file.text() as text:
             for line in text:
                 if quotes % 2 or line.strip(f'{self.separator}" \r\n'):  # inside a quoted cell a line is part of it
                     filled.write(line)
                 quotes += line.count('"')
         filled.seek(0)
-        return self.named(pd.read_csv(filled, nrows=most, **self.arguments()))
+        return self.named(pd.read_csv(filled, nrows=most, **self.arguments))
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """With names as they are in the file, as pandas renames the second of two; a first without one is left out.
@@ -178,8 +163,18 @@ def _layout(path: Path, options: ReadOptions, reading: Reading | None) -> _Layou
         notes = (*notes, Note("formats.row-numbers"))
     columns = sample[1:].to_numpy(dtype=object).T if zeros else ()
     codes = [name for name, column in zip(names, columns, strict=False) if _are_codes(column)]
-    as_written = _told(options, reading, codes)
-    return _Layout(file, separator, skipped, names, as_written, options.decimal or ".", notes)
+    as_written = _as_written(options, reading or Reading(), codes)
+    major, minor = map(int, pd.__version__.split(".")[:2])
+    arguments = {
+        "sep": separator,
+        "skiprows": skipped,
+        "decimal": options.decimal or ".",
+        "dtype": {place: str for place, name in enumerate(names) if name in as_written},
+        # Each number as Python reads its text, so that a column that is read as text holds the same ones. From
+        # pandas 3.1 on that is the default, and asking for it is deprecated.
+        "float_precision": None if (major, minor) >= (3, 1) else "round_trip",
+    }
+    return _Layout(file, separator, skipped, names, notes, arguments)
 
 
 def _are_codes(column: Iterable[str]) -> bool:
@@ -194,7 +189,9 @@ def _separator(file: TextFile, options: ReadOptions) -> tuple[str, int, tuple[No
     """What separates cells, and how many lines come before the header."""
     if file.header.lower().startswith("sep=") and len(file.header) == 5:  # Excel writes and reads this line
         return options.separator or file.header[4], 1, ()
-    usual = _usual_separator(file.path)
+    name = file.path.name.lower()
+    name = (member_name(file.path).lower() if name.endswith(".zip") else name).removesuffix(".gz")
+    usual = next((usual for suffix, usual in SEPARATORS.items() if name.endswith(suffix)), ",")
     if options.separator is not None:
         return options.separator, 0, ()
     outside_quotes = file.header.split('"')[::2]
@@ -204,31 +201,12 @@ def _separator(file: TextFile, options: ReadOptions) -> tuple[str, int, tuple[No
     return best, 0, notes
 
 
-def _usual_separator(path: Path) -> str:
-    name = path.name.lower()
-    if name.endswith(".zip"):
-        name = member_name(path).lower()
-    return next((usual for suffix, usual in SEPARATORS.items() if name.removesuffix(".gz").endswith(suffix)), ",")
-
-
-def _told(options: ReadOptions, reading: Reading | None, codes: Iterable[str]) -> frozenset[str]:
+def _as_written(options: ReadOptions, agreed: Reading, codes: Iterable[str]) -> set[str | None]:
     """The columns whose cells are wanted as they are written."""
-    agreed = reading or Reading()
     named = (*options.categories, *options.dates, *options.ordered)
-    whose = {name for name in (options.client_column, options.person) if name is not None}
-    wanted = {name for name in codes if name not in agreed and name not in options.numeric}
     # An order follows the name of some: size=S<M<L.
-    wanted |= {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
+    wanted = {name.strip() for one in named for name in (one, one.partition("=")[0], one.rpartition("=")[0])}
+    guessed = {name for name in codes if name not in agreed and name not in options.numeric}
     comma = {name for name, how in agreed.items() if isinstance(how, Number) and how.decimal == ","}
-    return frozenset({*wanted, *whose, *comma, *(name for name, how in agreed.items() if how.as_written)})
-
-
-def _precision() -> Literal["round_trip"] | None:
-    """Each number as Python reads its text, so that a column that is read as text holds the same ones.
-
-    From pandas 3.1 on that is the default, and asking for it is deprecated.
-    """
-    import pandas as pd
-
-    major, minor = pd.__version__.split(".")[:2]
-    return None if (int(major), int(minor)) >= (3, 1) else "round_trip"
+    stated = {name for name, how in agreed.items() if how.as_written}
+    return {options.client_column, options.person, *wanted, *guessed, *comma, *stated}
