@@ -133,6 +133,14 @@ def words(one: Field, settings: Mapping[str, Any]) -> str:
     )
 
 
+def by_meaning(fields: Iterable[tuple[str, str]]) -> str:
+    """What fields tell, with their names: pairs of words and a name, each thing once."""
+    names: dict[str, list[str]] = {}
+    for tells, name in fields:
+        names.setdefault(tells, []).append(name)
+    return "; ".join(f"{tells} ({', '.join(which)})" for tells, which in names.items())
+
+
 @dataclass(frozen=True)
 class Learned:
     """What the server, the clients and nobody learned, and what to be careful about."""

@@ -123,10 +123,10 @@ def _records(
 
 
 def _told(record: dict[str, Any]) -> str:
-    fields: dict[str, list[str]] = {}
-    for one in record["left"]:
-        fields.setdefault(one["tells"] + (", with noise" if one["noise"] else ""), []).append(one["name"])
-    return "; ".join(f"{tells} ({', '.join(names)})" for tells, names in fields.items()) or "that the message has come"
+    from fedbary.protocols.forms import by_meaning
+
+    fields = ((one["tells"] + (", with noise" if one["noise"] else ""), one["name"]) for one in record["left"])
+    return by_meaning(fields) or "that the message has come"
 
 
 def _guarded(record: dict[str, Any]) -> str:
