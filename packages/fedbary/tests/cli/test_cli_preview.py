@@ -82,7 +82,7 @@ def test_without_a_reference_every_reply_is_shown(fedbary, sites):
     told = {"features", "labels", "likelihood", "scatter", "seen"}
     told |= {f"label.{name}" for name in ("counts", "gain", "judged", "looks", "numbers")}
     assert [set(other["arrays"]) for other in others] == [{"weights"}, told, set()]
-    assert "From each client one card" in " ".join(fedbary(*several)[1].split())
+    assert "for every class the count and the sum of its different rows" in " ".join(fedbary(*several)[1].split())
 
 
 def test_interpolation_sends_points(fedbary, sites):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from codes import coded
 from fedbary.errors import PrivacyError
 from fedbary.guard.guarded_client import reply_digest
-from fedbary.protocols.first_message import FirstMessage
+from fedbary.protocols.client import FirstMessage
 from fedbary.protocols.messages import Message, Reply
 
 names = st.text(max_size=4)

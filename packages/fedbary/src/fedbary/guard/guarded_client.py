@@ -137,10 +137,10 @@ class GuardedClient:
         labels: np.ndarray | None = None,
     ) -> None:
         policy.check(settings)
-        self._inner, self._settings, self._policy, self._ledger = inner, settings, policy, ledger
+        self._inner, self.settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
         self._cards, self._release, self._labels = cards, release, labels
-        self._question, self._messages, self._flags_told = 0, 0, False
+        self._question, self.messages, self._flags_told = 0, 0, False
         self._last: tuple[str, Reply | Failure] | None = None
 
     @classmethod
@@ -196,7 +196,7 @@ class GuardedClient:
         if free is not None:
             found = free
         else:
-            self._messages += 1
+            self.messages += 1
             try:
                 found = self._kept(message, self._inner.answer(message))
             except Exception as error:
@@ -206,7 +206,7 @@ class GuardedClient:
             outcome = self._outcome(message, found)
             self._ledger.record(outcome if free is None else replace(outcome, what=FREE, question=0, data=""))
         except Exception as error:
-            self._messages -= free is None
+            self.messages -= free is None
             log_error(error, "not sent")
             return refusal(error)
         self._last = key, found
@@ -225,13 +225,13 @@ class GuardedClient:
         It is told once for a question, of the released rows. A server that chose the scoring model could single out
         rows by a smaller count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or epsilon_of(self._settings) or self._flags_told:
+        if not self._policy.share_flag_counts or epsilon_of(self.settings) or self._flags_told:
             return None
-        if isinstance(self._settings, Cards) and not self._question:  # the card left before, and no question is open
+        if isinstance(self.settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
-        half, least = self._inner, self._settings.min_group
+        half, least = self._inner, self.settings.min_group
         if self._release is not None and (released := self._release.kept()) is not None:
-            half, least = self._settings.client(released.rows, rules=self._rules, seed=0), released.least
+            half, least = self.settings.client(released.rows, rules=self._rules, seed=0), released.least
             half.restore(self._inner.state())
         rows = half.row_values()
         count = rows.flagged
@@ -242,16 +242,6 @@ class GuardedClient:
         self._flags_told = True
         return count
 
-    @property
-    def settings(self) -> Settings:
-        """The settings in force: what the server asked for, as strict as the policy."""
-        return self._settings
-
-    @property
-    def messages(self) -> int:
-        """Messages of the question for which something left, or that nothing could."""
-        return self._messages
-
     def row_values(self) -> ScoredRows:
         """Values of the owner's rows; never part of a `Reply`."""
         return self._inner.row_values()
@@ -260,9 +250,9 @@ class GuardedClient:
         """The inner half's state, and how far the question is."""
         own = {
             "question": self._question,
-            "messages": self._messages,
+            "messages": self.messages,
             "flags_told": self._flags_told,
-            "settings": settings_digest(self._settings),
+            "settings": settings_digest(self.settings),
             "rules": asdict(self._rules),
         }
         return {**self._inner.state(), _GUARD: text_array(json.dumps(own))}
@@ -270,9 +260,9 @@ class GuardedClient:
     def restore(self, state: State) -> None:
         """Go on from what `state` returned; refuses if the server has changed its settings since."""
         own = json.loads(array_text(state[_GUARD]))
-        if own["settings"] != settings_digest(self._settings) or own["rules"] != asdict(self._rules):
+        if own["settings"] != settings_digest(self.settings) or own["rules"] != asdict(self._rules):
             raise PrivacyError("guard.settings-changed")
-        self._question, self._messages = int(own["question"]), int(own["messages"])
+        self._question, self.messages = int(own["question"]), int(own["messages"])
         self._flags_told = bool(own["flags_told"])
         inner = {key: array for key, array in state.items() if key != _GUARD}
         if not inner:
@@ -286,40 +276,38 @@ class GuardedClient:
     def _admit(self, message: Message) -> None:
         """Count the message, and its question before the first one; refuses by what no row has a say in."""
         if self._question:
-            if self._ledger.read().messages(self._question) != self._messages:
+            if self._ledger.read().messages(self._question) != self.messages:
                 raise PrivacyError("guard.state-behind")
-            most = most_messages(self._settings)
-            if self._messages >= most:
-                raise PrivacyError("guard.no-further-message", protocol=self._settings.name, most=most)
+            most = most_messages(self.settings)
+            if self.messages >= most:
+                raise PrivacyError("guard.no-further-message", protocol=self.settings.name, most=most)
         if self._declared is not None:
-            self._declared.check(message, self._settings.min_group)
-        if not self._question:
-            self._question = self._open(message)
-
-    def _open(self, message: Message) -> int:
-        asked = asked_digest(self._settings, message)
+            self._declared.check(message, self.settings.min_group)
+        if self._question:
+            return
+        asked = asked_digest(self.settings, message)
         waiting = self._ledger.read().unanswered(self._run, asked)
-        if waiting is not None:
-            return waiting
-        entry = replace(self._entry(message), asked=asked, data=self._data)
-        entry = replace(entry, epsilon=epsilon_of(self._settings), delta=delta_of(self._settings))
-        return self._ledger.open_question(entry, **self._policy.limits).question
+        if waiting is None:
+            entry = replace(self._entry(message), asked=asked, data=self._data)
+            entry = replace(entry, epsilon=epsilon_of(self.settings), delta=delta_of(self.settings))
+            waiting = self._ledger.open_question(entry, **self._policy.limits).question
+        self._question = waiting
 
     def _without_a_question(self, message: Message) -> Reply | None:
         """What leaves though no question is counted: a card that left before, or that a model has come."""
-        if not isinstance(self._settings, Cards) or self._declared is None:
+        if not isinstance(self.settings, Cards) or self._declared is None:
             return None
         if message.kind == "card":
             return self._card_again(message)
         if message.kind not in ("model", "evidence", "flags"):
             return None
-        spent = not self._question and self._ledger.read().left(self._settings.name, self._policy.most_questions) == 0
-        return self._looked_at(message) if spent or tells_nothing(self._settings, message) else None
+        spent = not self._question and self._ledger.read().left(self.settings.name, self._policy.most_questions) == 0
+        return self._looked_at(message) if spent or tells_nothing(self.settings, message) else None
 
     def _card_again(self, message: Message) -> Reply | None:
         """The card that left for this very question since the owner's last decision."""
-        assert isinstance(self._settings, Cards)
-        asked = asked_digest(self._settings, message)
+        assert isinstance(self.settings, Cards)
+        asked = asked_digest(self.settings, message)
         if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
             return None
         kept = kept_reply(self._cards / f"{asked}.npz")
@@ -327,23 +315,23 @@ class GuardedClient:
 
     def _kept(self, message: Message, made: Reply) -> Reply:
         """A card that is about to leave is kept before."""
-        if self._cards is None or not isinstance(self._settings, Cards) or message.kind != "card":
+        if self._cards is None or not isinstance(self.settings, Cards) or message.kind != "card":
             return made
         card = self._with_consent(made)
-        keep_reply(self._cards / f"{asked_digest(self._settings, message)}.npz", card)
+        keep_reply(self._cards / f"{asked_digest(self.settings, message)}.npz", card)
         return card
 
     def _with_consent(self, reply: Reply) -> Reply:
         """An exact card with what its owner says today of sharing it."""
-        assert isinstance(self._settings, Cards)
-        if self._settings.epsilon is not None:
+        assert isinstance(self.settings, Cards)
+        if self.settings.epsilon is not None:
             return reply
-        return replace(card_reply(replace(card_of(reply), shared=self._settings.shared)), round=reply.round)
+        return replace(card_reply(replace(card_of(reply), shared=self.settings.shared)), round=reply.round)
 
     def _looked_at(self, message: Message) -> Reply:
         """Let the owner's half read a message of which nothing may leave but that it has come."""
         assert self._declared is not None
-        self._declared.check(message, self._settings.min_group)
+        self._declared.check(message, self.settings.min_group)
         try:
             self._inner.answer(message)
         except Exception as error:
@@ -361,7 +349,7 @@ class GuardedClient:
         return Entry(
             run=self._run,
             question=self._question,
-            protocol=self._settings.name,
+            protocol=self.settings.name,
             kind=message.kind,
             round=message.round,
             message=message.digest,
@@ -369,7 +357,7 @@ class GuardedClient:
 
     def _terms(self, message: Message, found: Reply | Failure) -> dict[str, Any]:
         """What is in force as something leaves: thresholds, and the lines of the policy that allow it."""
-        settings, policy = self._settings, self._policy
+        settings, policy = self.settings, self._policy
         private, least = epsilon_of(settings) > 0.0, settings.min_group
         trusted = policy.trust_server and getattr(settings, "policy", "trusted") == "trusted"
         keys = ["protocols", "min_group", "max_questions"]

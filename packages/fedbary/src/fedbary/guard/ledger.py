@@ -96,13 +96,15 @@ class Account:
     """What a ledger says: its lines in order, and ``head``, the digest of the last one.
 
     ``torn`` and ``damaged`` are numbers of lines that a crash left unfinished, and of those that the owner accepted as
-    they are.
+    they are; ``digests`` are of all whole lines, and ``rest`` is how many bytes a crash left after them.
     """
 
     entries: tuple[Entry, ...]
     head: str = ""
     torn: tuple[int, ...] = ()
     damaged: tuple[int, ...] = ()
+    digests: frozenset[str] = field(default=frozenset(), compare=False)
+    rest: int = field(default=0, compare=False)
 
     @property
     def current(self) -> tuple[Entry, ...]:
@@ -162,6 +164,7 @@ class Account:
 
     def lines_after(self, head: str) -> int | None:
         """How many lines came after the one with this digest; None where no line has it."""
+        # By what each line says of the one before: a line that was accepted as it is vouches for none.
         digests = [*(entry.previous for entry in self.entries[1:]), self.head]
         return len(digests) - 1 - digests.index(head) if head and head in digests else None
 
@@ -253,7 +256,7 @@ class Ledger:
         """
         try:
             with self._locked(os.O_RDONLY) as file:
-                return self._checked(_content(file), head_needed=head_needed).account
+                return self._checked(_content(file), head_needed=head_needed)
         except FileNotFoundError as error:
             if self._head() is not None:
                 raise DataError("guard.ledger-cut", path=str(self.path)) from error
@@ -340,20 +343,19 @@ class Ledger:
         with self._writing() as file:
             content = _content(file)
             found = self._checked(content, head_needed=True)
-            entry = make(found.account)
+            entry, head = make(found), found.head
             if entry is None:
                 return None
-            head = found.account.head
-            if found.torn:
-                os.ftruncate(file, len(content) - found.torn)
-                head = self._write(file, b"", _dated(Entry(TORN, note=f"{found.torn} bytes", previous=head)))
+            if found.rest:
+                os.ftruncate(file, len(content) - found.rest)
+                head = self._write(file, b"", _dated(Entry(TORN, note=f"{found.rest} bytes", previous=head)))
             entry = _dated(replace(entry, previous=head))
             self._write(file, b"", entry)
             return entry
 
-    def _checked(self, content: bytes, *, head_needed: bool = False) -> _Lines:
+    def _checked(self, content: bytes, *, head_needed: bool = False) -> Account:
         """The lines, refused where the chain is broken or does not hold the head that was noted outside."""
-        found = _lines(content)
+        found = _account(content)
         head = self._head()
         cut = head_needed and bool(found.digests) if head is None else head not in found.digests
         if cut:
@@ -407,16 +409,7 @@ class Ledger:
             os.close(file)
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """What a file holds: the account, the digest of every whole line, and how many bytes a crash left after them."""
-
-    account: Account
-    digests: frozenset[str]
-    torn: int
-
-
-def _lines(content: bytes) -> _Lines:
+def _account(content: bytes) -> Account:
     *whole, rest = content.split(b"\n")
     if rest and not rest.startswith((b"{", b"\0")):  # a file system may not have filled in what a crash cut off
         raise DataError("guard.ledger-damaged", line=len(whole) + 1)
@@ -445,7 +438,7 @@ def _lines(content: bytes) -> _Lines:
     if wrong:
         raise DataError("guard.ledger-damaged", line=wrong[0])
     torn += [len(whole) + 1] if rest else []
-    return _Lines(Account(tuple(entries), previous, tuple(torn), tuple(damaged)), frozenset(digests), len(rest))
+    return Account(tuple(entries), previous, tuple(torn), tuple(damaged), frozenset(digests), len(rest))
 
 
 def _digest(line: bytes) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -263,15 +264,36 @@ def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer
         state = RunState(last.step, {} if over else client.state(), last, None if over else reading, over)
     state.save(folder)
     # From here on nothing that fails may change what leaves.
-    _tried("old runs not forgotten", config.forget_old_runs)
+    with _tried("old runs not forgotten"):
+        config.forget_old_runs()
     if policy is not None and not before.client:
-        _tried("copies not looked for", lambda: _log_copies(config))
+        with _tried("copies not looked for"):
+            for note in config.copies():
+                LOGGER.warning("%s %s", note.code, note)
     if policy is not None and private:
-        _tried("cells not looked at", lambda: _log_unread_cells(config, reading))
+        with _tried("cells not looked at"):
+            _log_unread_cells(config, reading)
     if not state.over:
         return last
-    _tried("no row values", lambda: _keep_rows(client, asked, config, envelope.session, table))
-    return _tried("flags not counted", lambda: _with_flags(client, state, folder)) or last
+    with _tried("no row values"):  # for the owner alone; nobody would look at a report of each simulated client
+        head, drawn = None if policy is None else config.ledger.read().head, table if config.report else None
+        results = config.output / envelope.session
+        save_rows(client, asked.protocol, asked.rules, config, folder=results, table=drawn, head=head)
+    with _tried("flags not counted"):
+        # Kept with the answer, so that it is told once.
+        if (flagged := client.flag_count()) is not None:
+            told = replace(last, flagged=flagged)
+            replace(state, last=told).save(folder)
+            return told
+    return last
+
+
+@contextmanager
+def _tried(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        log_error(error, what)
 
 
 def _answered_in_another_run(
@@ -307,11 +329,6 @@ def _afford(message: Message, envelope: Envelope, settings: Settings, policy: Ow
         account.afford(question, **policy.limits)
 
 
-def _log_copies(config: NodeConfig) -> None:
-    for note in config.copies():
-        LOGGER.warning("%s %s", note.code, note)
-
-
 def owners_policy(config: NodeConfig) -> OwnerPolicy:
     """The policy that the owner's config names, or the default one."""
     if config.policy is None:
@@ -338,33 +355,6 @@ def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, c
         unreadable = UnusableClient(DataError("guard.table-unreadable"))
         return GuardedClient(unreadable, policy.applied(asked.protocol), **own)
     return GuardedClient.for_table(table, asked.protocol, seed=config.secret(), **own)
-
-
-def _keep_rows(
-    client: GuardedClient | _SimulatedClient, asked: Asked, config: NodeConfig, session: str, table: Table | None
-) -> None:
-    """Row values and perhaps a report, for the owner alone; nobody would look at one of each simulated client."""
-    head = config.ledger.read().head if config.partition is None else None
-    drawn = table if config.report else None
-    save_rows(client, asked.protocol, asked.rules, config, folder=config.output / session, table=drawn, head=head)
-
-
-def _with_flags(client: GuardedClient | _SimulatedClient, state: RunState, folder: Path) -> LastAnswer | None:
-    """The answer with the count of flags, where the owner shares it; kept like that, so that it is told once."""
-    flagged = client.flag_count()
-    if flagged is None or state.last is None:
-        return None
-    told = replace(state.last, flagged=flagged)
-    replace(state, last=told).save(folder)
-    return told
-
-
-def _tried(what: str, work: Callable[[], LastAnswer | None]) -> LastAnswer | None:
-    try:
-        return work()
-    except Exception as error:
-        log_error(error, what)
-        return None
 
 
 def asked_reading(message: Message) -> Reading | None:

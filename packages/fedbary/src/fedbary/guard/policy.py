@@ -40,40 +40,13 @@ AnySettings = TypeVar("AnySettings", bound=Settings)
 class OwnerPolicy:
     """The limits of one data owner; a server's settings are refused beyond them, and tightened within them.
 
-    Parameters
-    ----------
-    min_group : int
-        Fewest different rows behind anything that leaves. A server that asks for fewer is refused.
-    protocols : tuple of str
-        Protocols that the owner takes part in.
-    epsilon_budget : float, optional
-        Most ε in all questions together, by the ledger. With a budget nothing leaves without ε, as an exact answer
-        would say more than any budget.
-    max_epsilon : float, optional
-        Largest ε of one answer. Default: 10, unless there is an ``epsilon_budget`` or the server is trusted; with a
-        very large ε a server would get exact answers that nothing coarsened.
-    require_epsilon : bool
-        Answer nothing without ε. Needs ``epsilon_budget`` or ``max_epsilon``: an ε may be so large that it hides
-        nothing.
-    share_flag_counts : bool
-        Whether the number of flagged rows may leave, where it is at least ``min_group``.
-    share_numbers : bool
-        Whether estimated shares of wrong labels, odd features and missing cells may leave, and what stands out in a
-        column or in how labels are written. The coordinator's verdict needs them.
-    share_card_with_others : bool
-        Whether another client may receive a model that is made of this owner's card and no other.
-    max_delta : float
-        Most δ of all private cards together, by the ledger.
-    trust_server : bool
-        Believe that the server is honest: sketches are answered as they come, cards have no guards, and a server may
-        fix ``t``. Otherwise `Sketch` answers with ``policy="coarsen"`` and `Cards` with ``policy="guarded"`` at least,
-        and `Interpolation` draws its own ``t`` and has fewer ``rounds`` than ``min_group``, so that there are fewer
-        averages than rows.
-    max_rounds : int
-        Most rounds of `Interpolation`: what is answered more often can be combined to more.
-    max_questions : int, optional
-        Most questions (runs) of each protocol about a table with all its versions, by the ledger. Default: one, or
-        with an ``epsilon_budget`` as many as it pays for, up to 100. ``fedbary policy allow`` allows more, once.
+    The file that `to_toml` writes explains every key, and so does docs/owner.md. An exact answer would say more than
+    any ``epsilon_budget``, so with one nothing leaves without ε; a very large ε hides nothing, so ``require_epsilon``
+    needs a budget or ``max_epsilon``, which is 10 without a budget or trust.
+
+    Unless the server is trusted (``trust_server``), `Sketch` answers with ``policy="coarsen"`` and `Cards` with
+    ``policy="guarded"`` at least, and `Interpolation` draws its own ``t`` and has fewer ``rounds`` than ``min_group``,
+    so that there are fewer averages than rows.
 
     Examples
     --------

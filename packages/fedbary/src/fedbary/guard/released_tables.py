@@ -48,12 +48,7 @@ class ReleasedTables:
     nothing changes until a reset: were a column of all rows edited as one more row comes, the other columns' sums would
     differ by that row. Nor does it with persons, or other columns: who is who is not kept.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        The table's.
-    secret : int
-        What the owner alone knows.
+    ``secret`` is what the owner alone knows.
     """
 
     def __init__(self, ledger: Ledger, *, secret: int) -> None:
@@ -165,10 +160,7 @@ def _to_arrays(kept: _Kept) -> dict[str, np.ndarray]:
         "texts": texts,
         "label": released.rows.label_name,
         "reading": released.rows.reading.to_json(),
-        "kind": released.kind,
-        "least": released.least,
-        "declared": released.declared,
-        "each": released.each,
+        **{key: getattr(released, key) for key in ("kind", "least", "declared", "each")},
         "naming": sorted(released.naming),
         "products": released.products,
         "digest": kept.digest,
@@ -189,14 +181,6 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> _Kept:
         label_name=about["label"],
         reading=Reading.from_json(about["reading"]),
     )
-    released = ReleasedTable(
-        rows,
-        about["kind"],
-        about["least"],
-        np.arange(len(rows)),
-        about["declared"],
-        about["each"],
-        frozenset(about["naming"]),
-        about["products"],
-    )
+    kept = {key: about[key] for key in ("kind", "least", "declared", "each", "products")}
+    released = ReleasedTable(rows, places=np.arange(len(rows)), naming=frozenset(about["naming"]), **kept)
     return _Kept(released, arrays["keys"], arrays["since"], about["digest"])

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.data.table import Table
-from fedbary.errors import DataError, ProtocolError
+from fedbary.errors import DataError, PrivacyError, ProtocolError
 from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.judge import Judge, Judged
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
 from fedbary.notes import Note
-from fedbary.protocols.first_message import FirstMessage
 from fedbary.protocols.halves import Private
 from fedbary.protocols.messages import Message, Reply, Settings, State, array_text, below, text_array, under
 from fedbary.protocols.released_table import OneRelease, Release
@@ -33,6 +32,31 @@ Integers = NDArray[np.int64]
 
 # Of more classes nobody looks at what each label's rows look like.
 _MOST_CLASSES = 100
+
+
+class FirstMessage:
+    """The first-message rule: the first message of a kind is answered, and no other of that kind.
+
+    A server that may ask the same rows in many ways can combine the answers; so the first message of a kind binds it.
+    Asked twice the same way, a client repeats itself.
+    """
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    def check(self, message: Message) -> None:
+        """Refuse a message whose kind was answered before with another content."""
+        digest = message.digest
+        if self._digests.setdefault(message.kind, digest) != digest:
+            raise PrivacyError("protocols.asked-otherwise", kind=message.kind)
+
+    def to_text(self) -> str:
+        """For a state."""
+        return json.dumps(self._digests)
+
+    def from_text(self, text: str) -> None:
+        """Restore what `to_text` wrote."""
+        self._digests = dict(json.loads(text))
 
 
 class Client:

@@ -131,31 +131,25 @@ class Settings(Protocol):
     @property
     def name(self) -> str:
         """What the protocol is called in results and on the command line."""
-        ...
 
     @property
     def min_group(self) -> int:
         """Fewest different rows behind anything that leaves a party."""
-        ...
 
     @property
     def trust(self) -> Trust:
         """What a client trusts a server with."""
-        ...
 
     @property
     def needs_reference(self) -> bool:
         """Whether there is nothing to compare clients with unless validation rows are given."""
-        ...
 
     @property
     def row_values_after(self) -> frozenset[str]:
         """After which messages a client's row values are final; where there is none, the engine says when."""
-        ...
 
     def space(self, space: Space | None) -> Space:
         """The space that the protocol recommends, with what the user chose."""
-        ...
 
     def server(
         self,
@@ -168,11 +162,9 @@ class Settings(Protocol):
         host: Host = ALONE,
     ) -> ServerProtocol:
         """The coordinator's half."""
-        ...
 
     def client(self, table: Table, *, rules: RowRules, seed: int, release: Release | None = None) -> ClientProtocol:
         """A data owner's half; ``seed`` is the owner's secret, and ``release`` says what exact answers are made of."""
-        ...
 
 
 class ServerProtocol(Protocol):
@@ -180,27 +172,21 @@ class ServerProtocol(Protocol):
 
     def tasks(self) -> Mapping[str, Message]:
         """Messages to deliver now; empty when done."""
-        ...
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers to `tasks`."""
-        ...
 
     def so_far(self) -> Mapping[str, float]:
         """Distances of the clients as they are known now, for whoever watches; only what `result` would show, too."""
-        ...
 
     def state(self) -> State:
         """Everything needed to go on after this round."""
-        ...
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        ...
 
     def result(self) -> Valuation:
         """The valuation, once `tasks` is empty."""
-        ...
 
 
 class ClientProtocol(Protocol):
@@ -208,19 +194,15 @@ class ClientProtocol(Protocol):
 
     def answer(self, message: Message) -> Reply:
         """Answer one message; raises a FedbaryError where the owner's policy or data forbid it."""
-        ...
 
     def row_values(self) -> ScoredRows:
         """Values of the owner's rows; never part of a `Reply`."""
-        ...
 
     def state(self) -> State:
         """Everything needed to go on after this round."""
-        ...
 
     def restore(self, state: State) -> None:
         """Go on from what `state` returned."""
-        ...
 
 
 def injective_digest(kind: str, scalars: Mapping[str, Scalar], arrays: Mapping[str, np.ndarray]) -> str:
