@@ -11,21 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import DataError, ProtocolError, SettingsError
-from fedbary.forms import Numbers, Record
+from fedbary.forms import Numbers, Record, array_text, below, text_array, under
 from fedbary.protocols.forms import ROWS, fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed
 from fedbary.protocols.interpolation.server import ClientTrack
-from fedbary.protocols.messages import (
-    Failure,
-    Message,
-    Reply,
-    State,
-    array_text,
-    below,
-    reply_notes,
-    text_array,
-    under,
-)
+from fedbary.protocols.messages import Failure, Message, Reply, State, reply_notes
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
 from fedbary.space.points import embed, random_points

@@ -15,8 +15,9 @@ from typing import Any
 from fedbary.data.table import Table
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import FedbaryError, SettingsError, wrong_parameter
+from fedbary.forms import array_text, text_array, under
 from fedbary.protocols.halves import UnusableClient
-from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State, array_text, text_array, under
+from fedbary.protocols.messages import ClientProtocol, Failure, Message, Reply, State
 from fedbary.space.row_identity import order_digest
 from fedbary.valuation.result import Valuation, with_rows
 from fedbary.valuation.rows import ScoredRows

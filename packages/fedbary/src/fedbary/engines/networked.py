@@ -16,9 +16,10 @@ from fedbary.engines.nodes import Attendance, NodeNames, registered_name
 from fedbary.engines.packed import Packed, packed_message, require_answer_to, unpacked_reply
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import SettingsError
+from fedbary.forms import array_text, text_array
 from fedbary.guard.node import FINISH, Asked, Envelope
 from fedbary.notes import Fact, Note
-from fedbary.protocols.messages import Failure, Message, Reply, State, array_text, text_array
+from fedbary.protocols.messages import Failure, Message, Reply, State
 from fedbary.valuation.outcome import Status
 from fedbary.valuation.result import Valuation, with_outcomes
 

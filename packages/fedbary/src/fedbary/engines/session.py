@@ -21,20 +21,12 @@ from fedbary.engines.events import EVENTS, EventLog, EventObserver, Listener
 from fedbary.engines.local import LocalEngine, one_thread
 from fedbary.engines.run import SILENT, Engine, Observer, Observers, Work, run
 from fedbary.errors import FedbaryError, ProtocolError, SettingsError, Waiting
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.guard.policy import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.cards import Cards
 from fedbary.protocols.host import Host, shared_secret
-from fedbary.protocols.messages import (
-    ServerProtocol,
-    Settings,
-    State,
-    array_text,
-    below,
-    injective_digest,
-    text_array,
-    under,
-)
+from fedbary.protocols.messages import ServerProtocol, Settings, State, injective_digest
 from fedbary.protocols.registry import PROTOCOLS, claims_of, only_in_one_process
 from fedbary.space.description import LEFT_OUT, OF_FEW
 from fedbary.space.row_identity import content_digest

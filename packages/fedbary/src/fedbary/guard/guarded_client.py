@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbary.errors import DataError, FedbaryError, PrivacyError, ProtocolError
+from fedbary.forms import array_text, text_array
 from fedbary.guard.ledger import FAILURE, FLAGS, FREE, REFUSAL, REPLY, Entry, Ledger
 from fedbary.guard.owner_files import log_error
 from fedbary.guard.policy import (
@@ -41,9 +42,7 @@ from fedbary.protocols.messages import (
     Scalar,
     Settings,
     State,
-    array_text,
     injective_digest,
-    text_array,
 )
 from fedbary.protocols.registry import exchanges_of
 from fedbary.space.encode import column_widths, require_widths

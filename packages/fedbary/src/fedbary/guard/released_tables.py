@@ -20,8 +20,9 @@ from fedbary.data.atomic import private_folder, read_arrays, write_arrays
 from fedbary.data.reading import Reading
 from fedbary.data.table import Table, concat
 from fedbary.errors import DataError, PrivacyError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.guard.ledger import Ledger
-from fedbary.protocols.messages import Reply, array_text, below, text_array, under
+from fedbary.protocols.messages import Reply
 from fedbary.protocols.released_table import ReleasedTable, is_plain
 from fedbary.space.row_identity import content_digest, row_keys
 

@@ -13,15 +13,9 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
+from fedbary.forms import array_text, text_array
 from fedbary.protocols.forms import AGREEMENT, fitting_replies
-from fedbary.protocols.messages import (
-    Failure,
-    Message,
-    Reply,
-    State,
-    array_text,
-    text_array,
-)
+from fedbary.protocols.messages import Failure, Message, Reply, State
 from fedbary.protocols.released_table import OneRelease, is_plain
 from fedbary.space.description import Description, check_table, describe
 from fedbary.space.encode import column_kind

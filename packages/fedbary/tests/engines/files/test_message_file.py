@@ -12,9 +12,10 @@ from codes import coded
 from fedbary.data.atomic import write_arrays
 from fedbary.engines.files.message_file import FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import DataError, SettingsError
+from fedbary.forms import text_array
 from fedbary.guard.node import Envelope
 from fedbary.notes import Note
-from fedbary.protocols.messages import Failure, Message, Reply, text_array
+from fedbary.protocols.messages import Failure, Message, Reply
 from fedbary.valuation.outcome import Status
 
 ASKED = Envelope("ab" * 16, "step", 3, 2, settings="{}", nonce="cd")

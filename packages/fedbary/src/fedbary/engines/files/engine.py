@@ -13,11 +13,12 @@ from fedbary.data.atomic import write_atomically
 from fedbary.engines.files.message_file import AnswerFiles, CardFile, FileKind, MessageFile, save_question
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError, Waiting, wrong_parameter
+from fedbary.forms import array_text, text_array
 from fedbary.guard.node import FINISH, Asked, Envelope
 from fedbary.guard.policy import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.cards.client import card_reply
-from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, State, array_text, text_array
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, State
 from fedbary.valuation.outcome import Outcome
 from fedbary.valuation.result import Valuation, with_outcomes
 from fedbary.valuation.storage import row_file_names

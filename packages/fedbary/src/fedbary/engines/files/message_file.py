@@ -26,20 +26,12 @@ from fedbary.engines.packed import (
     unpacked_reply,
 )
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.guard.node import Envelope
 from fedbary.notes import Note
 from fedbary.protocols.cards.card import Card
 from fedbary.protocols.cards.client import card_of, card_reply
-from fedbary.protocols.messages import (
-    Failure,
-    Message,
-    Reply,
-    array_text,
-    below,
-    injective_digest,
-    text_array,
-    under,
-)
+from fedbary.protocols.messages import Failure, Message, Reply, injective_digest
 from fedbary.strict_json import read_json
 from fedbary.valuation.storage import row_file_names
 from fedbary.wording import as_plain, counted
