@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded, parameter
 from fedbary.errors import DataError, PrivacyError, ProtocolError, SettingsError
+from fedbary.forms import array_text
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.judging.evidence import CELLS, cells_of
 from fedbary.judging.model import JudgingModel
 from fedbary.protocols.client import judge_of
-from fedbary.protocols.messages import Message, array_text
+from fedbary.protocols.messages import Message
 from fedbary.protocols.sketch.answer import capped_together, guarded_answer, least_mass, nearest_shared, singled_out
 from fedbary.protocols.sketch.sketch import make_sketch
 from fedbary.space.points import Points

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.judge import Judge, Judged
@@ -17,7 +18,7 @@ from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.model import JudgingModel
 from fedbary.notes import Note
 from fedbary.protocols.halves import Private
-from fedbary.protocols.messages import Message, Reply, Settings, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Message, Reply, Settings, State
 from fedbary.protocols.released_table import OneRelease, Release
 from fedbary.space.columns import category_places
 from fedbary.space.encode import missing_coordinates, place

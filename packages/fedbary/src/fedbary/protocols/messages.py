@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from fedbary.errors import PrivacyError, as_note
-from fedbary.forms import array_text, below, text_array, under
+from fedbary.forms import array_text, text_array
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import ALONE, Host
 from fedbary.space.notes import FIT_CODES, MOST_COLUMNS, is_plausible
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from fedbary.valuation.result import Valuation
     from fedbary.valuation.rows import RowRules, ScoredRows
 
-# Checkpoints hold arrays alone; how, is said with the records.
-__all__ = [
-    "NO_ANSWER", "ClientProtocol", "Failure", "Message", "Reply", "Scalar", "ServerProtocol", "Settings", "State",
-    "array_text", "below", "injective_digest", "reply_notes", "text_array", "under",
-]  # fmt: skip
 Scalar = str | int | float | bool
 # What is raised on a data owner's machine has a code of one of these areas; all others are the server's to say.
 _OWNERS_AREAS = frozenset(

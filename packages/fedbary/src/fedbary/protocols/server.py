@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.judging.federation import Estimate, Judgement
 from fedbary.judging.label_evidence import LabelEvidence
 from fedbary.judging.systematic import LabelFinding
 from fedbary.notes import Fact, Note
 from fedbary.protocols.host import Host
-from fedbary.protocols.messages import Failure, Scalar, Settings, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Failure, Scalar, Settings, State
 from fedbary.space.options import Space
 from fedbary.space.schema import Schema
 from fedbary.valuation.clients import HISTORY_COLUMNS, client_frame, outcomes_of

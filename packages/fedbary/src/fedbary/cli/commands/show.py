@@ -94,7 +94,20 @@ def facts(file: MessageFile) -> dict[str, str]:
         add("schema", lambda: _schema(str(file.packed.scalars["schema"])))
     if head.get("notes"):
         add("notes", lambda: {"notes": "" if "failure" in head else _notes(file)})
+    if file.kind == "answer" and (told := _told(file)):
+        said["tells"] = told
     return said
+
+
+def _told(file: MessageFile) -> str:
+    """What the fields of an answer tell, in the words of their record."""
+    from fedbary.protocols.forms import by_meaning, words
+    from fedbary.protocols.registry import PROTOCOLS, exchanges_of
+
+    kind, sent = str(file.packed.head.get("kind")), (*file.packed.scalars, *file.packed.arrays)
+    records = [exchanges_of(name)[kind].reply for name in PROTOCOLS if kind in exchanges_of(name)]
+    fields, settings = records[0].fields if records else {}, {"epsilon": 1.0} if "noise" in sent else {}
+    return by_meaning((words(fields[name], settings), name) for name in sent if name in fields)
 
 
 def _notes(file: MessageFile) -> str:

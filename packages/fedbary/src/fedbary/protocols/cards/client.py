@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import FedbaryError, PrivacyError, ProtocolError
+from fedbary.forms import below, under
 from fedbary.judging.evidence import Groups
 from fedbary.judging.federation import Judgement
 from fedbary.judging.judge import Judge
@@ -22,7 +23,7 @@ from fedbary.protocols.cards.forms import EXCHANGES
 from fedbary.protocols.cards.private_card import private_card
 from fedbary.protocols.client import Client, judge_of, judged_alone, label_evidence_of, row_columns, sent_schema
 from fedbary.protocols.halves import Private
-from fedbary.protocols.messages import Message, Reply, below, under
+from fedbary.protocols.messages import Message, Reply
 from fedbary.protocols.released_table import Release, guarded_card
 from fedbary.space.description import check_table
 from fedbary.space.encode import require_columns

@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import SettingsError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.judging.evidence import Evidence
 from fedbary.judging.federation import Judgement, judgements
 from fedbary.judging.label_evidence import LabelEvidence
@@ -28,7 +29,7 @@ from fedbary.protocols.cards.worth import play_worth
 from fedbary.protocols.cards.wrong_labels import contradicted
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed
-from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Failure, Message, Reply, Scalar, State
 from fedbary.protocols.reference import Reference
 from fedbary.protocols.server import (
     Server,

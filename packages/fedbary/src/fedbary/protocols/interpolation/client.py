@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, PrivacyError, ProtocolError
+from fedbary.forms import array_text, below, text_array, under
 from fedbary.notes import Note
 from fedbary.protocols.agreement import answer_agreement, require_own_kinds
 from fedbary.protocols.client import Client, sent_schema
 from fedbary.protocols.interpolation import Interpolation, draw_t
-from fedbary.protocols.messages import Message, Reply, State, array_text, below, text_array, under
+from fedbary.protocols.messages import Message, Reply, State
 from fedbary.protocols.released_table import Release, ReleasedTable
 from fedbary.space.notes import fit_notes, require_known_labels
 from fedbary.space.points import Points, embed, random_points

@@ -13,25 +13,14 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import ProtocolError, wrong_parameter
-from fedbary.forms import Record
+from fedbary.forms import Record, array_text, below, text_array, under
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.agreement import SchemaAgreement
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed, generator
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.forms import EXCHANGES, points_up_to
-from fedbary.protocols.messages import (
-    NO_ANSWER,
-    Failure,
-    Message,
-    Reply,
-    State,
-    array_text,
-    below,
-    reply_notes,
-    text_array,
-    under,
-)
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, State, reply_notes
 from fedbary.protocols.server import Server, finished, schema_scalars
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space

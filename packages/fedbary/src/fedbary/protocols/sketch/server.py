@@ -9,18 +9,11 @@ import numpy as np
 
 from fedbary.data.table import Table
 from fedbary.errors import DataError, SettingsError
+from fedbary.forms import array_text, text_array
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed
-from fedbary.protocols.messages import (
-    Failure,
-    Message,
-    Reply,
-    State,
-    array_text,
-    reply_notes,
-    text_array,
-)
+from fedbary.protocols.messages import Failure, Message, Reply, State, reply_notes
 from fedbary.protocols.reference import Reference, reference_model
 from fedbary.protocols.server import Server, finished, judging_notes, schema_scalars
 from fedbary.protocols.sketch import Sketch
