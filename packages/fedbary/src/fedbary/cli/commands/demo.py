@@ -171,28 +171,17 @@ def demo_clinics(seed: int) -> Clinics:
     names = (*CLEAN, OTHER_UNIT, WRONG_LABELS, MISSING)
     frames = {name: patients(ROWS, name[-1].upper(), rng) for name in names}
     reference = patients(REFERENCE_ROWS, "R", rng)
-    spoilt = {OTHER_UNIT: _change_unit(frames[OTHER_UNIT], rng)}
-    _blank(frames[MISSING], rng)
+    # Some of the rows have their glucose in mg/dl, as from a second laboratory; many values of another are lost.
+    other, milligrams = np.zeros(ROWS, dtype=bool), frames[OTHER_UNIT]
+    other[rng.permutation(ROWS)[: round(_IN_OTHER_UNIT * ROWS)]] = True
+    milligrams.loc[other, UNIT_COLUMN] = (milligrams.loc[other, UNIT_COLUMN] * _MILLIGRAMS).round()
+    for name in LABORATORY:
+        frames[MISSING].loc[rng.random(ROWS) < _LABORATORY_MISSING, name] = np.nan
+    spoilt = {OTHER_UNIT: other}
     clients = {name: Table.from_frame(frame, LABEL, id=ROW_ID, origin=name) for name, frame in frames.items()}
     right_labels = clients[WRONG_LABELS].labels
     clients[WRONG_LABELS], spoilt[WRONG_LABELS] = flip_labels(clients[WRONG_LABELS], _WITH_WRONG_LABEL, seed=rng)
     return Clinics(clients, Table.from_frame(reference, LABEL, id=ROW_ID, origin="reference"), spoilt, right_labels)
-
-
-def _change_unit(frame: pd.DataFrame, rng: np.random.Generator) -> Mask:
-    """Give some of the rows their glucose in mg/dl, as a second laboratory might; returns which."""
-    import numpy as np
-
-    other = np.zeros(len(frame), dtype=bool)
-    other[rng.permutation(len(frame))[: round(_IN_OTHER_UNIT * len(frame))]] = True
-    frame.loc[other, UNIT_COLUMN] = (frame.loc[other, UNIT_COLUMN] * _MILLIGRAMS).round()
-    return other
-
-
-def _blank(frame: pd.DataFrame, rng: np.random.Generator) -> None:
-    """Lose many of the laboratory's values."""
-    for name in LABORATORY:
-        frame.loc[rng.random(len(frame)) < _LABORATORY_MISSING, name] = float("nan")
 
 
 def patients(rows: int, letter: str, rng: np.random.Generator) -> pd.DataFrame:

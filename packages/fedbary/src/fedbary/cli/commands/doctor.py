@@ -31,6 +31,12 @@ _BRINGS = {
     "lab": "comparisons and experiments",
 }
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "firefox")
+_NO_BROWSER = Finding(
+    "browser",
+    "missing",
+    "none on the PATH (charts as PNG or PDF; --open)",
+    "install chromium, or open report.html in any browser by hand",
+)
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LOOKS = {"ok": "green", "missing": "yellow", "problem": "red"}
 
@@ -64,24 +70,24 @@ def findings_page(found: Sequence[Finding], *, commands: bool = False) -> Page:
 
 def findings() -> list[Finding]:
     """Look at everything."""
+    python = f"{platform.python_version()} ({platform.python_implementation()})"
+    old = sys.version_info < _LEAST_PYTHON
+    newer = "install Python 3.11 or newer" if old else ""
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    threads = ", ".join(f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ)
     return [
-        _python(),
+        Finding(
+            "Python", "problem" if old else "ok", python, "install Python 3.11 or newer" if old else "", needed=True
+        ),
         Finding("system", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
         *_core(),
         *(package_finding("fedbary", purpose, extra) for extra, purpose in _EXTRAS.items()),
         *_packages(),
         _cache(),
-        _browser(),
+        Finding("browser", "ok", browser) if browser else _NO_BROWSER,
         _gpu(),
-        _threads(),
+        Finding("threads", "ok", threads or "no variable is set; each run limits itself to one thread per worker"),
     ]
-
-
-def _python() -> Finding:
-    words = f"{platform.python_version()} ({platform.python_implementation()})"
-    if sys.version_info >= _LEAST_PYTHON:
-        return Finding("Python", "ok", words, needed=True)
-    return Finding("Python", "problem", words, "install Python 3.11 or newer", needed=True)
 
 
 def _core() -> Iterator[Finding]:
@@ -121,15 +127,6 @@ def _packages() -> Iterator[Finding]:
             yield Finding(point.name, "problem", f"{type(error).__name__}: {error}", "correct or uninstall it")
 
 
-def _browser() -> Finding:
-    for name in _BROWSERS:
-        path = shutil.which(name)
-        if path:
-            return Finding("browser", "ok", path)
-    words = "none on the PATH (charts as PNG or PDF; --open)"
-    return Finding("browser", "missing", words, "install chromium, or open report.html in any browser by hand")
-
-
 def _gpu() -> Finding:
     if util.find_spec("torch") is None:
         words = "PyTorch is not installed, through which large tables, encoders and training would use one"
@@ -141,9 +138,3 @@ def _gpu() -> Finding:
         return Finding("GPU", "missing", words)
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return Finding("GPU", "ok", f"{', '.join(names)}: used where it is faster (device=auto)")
-
-
-def _threads() -> Finding:
-    found = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
-    words = ", ".join(found) if found else "no variable is set; each run limits itself to one thread per worker"
-    return Finding("threads", "ok", words)

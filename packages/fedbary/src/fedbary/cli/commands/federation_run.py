@@ -174,12 +174,10 @@ def _page(run: SubmittedRun, watched: Watched, folder: Path, plan: Plan, net: Ne
 
 def step_parts(title: str, *steps: Step) -> list[Part]:
     """What to type next, each command on a line of its own, under a line that says who types it."""
-    lines = [part for step in steps for part in (Line(f"  # {step.where}", "dim", whole=True), command_part(step))]
-    return [Line(title, HEADING), *lines]
-
-
-def command_part(step: Step) -> Line:
-    return Line(f"  {step.command}", whole=True)
+    parts: list[Part] = [Line(title, HEADING)]
+    for step in steps:
+        parts += [Line(f"  # {step.where}", "dim", whole=True), Line(f"  {step.command}", whole=True)]
+    return parts
 
 
 def doctor_step(folder: Path) -> Step:

@@ -36,7 +36,7 @@ from fedbary.space.options import RowRules, Space, Task
 from fedbary.views.page import Line, Page, Part
 
 if TYPE_CHECKING:
-    from fedbary.engines.files.message_file import MessageFile
+    from fedbary.engines.files.message_file import FileKind, MessageFile
     from fedbary.guard.node_config import NodeConfig
     from fedbary.protocols.messages import Message
 
@@ -132,17 +132,9 @@ def card(
     tasks: dict[str, Task] = {"auto": "auto", "classification": "classification", "regression": "regression"}
     if task not in tasks:
         raise wrong_parameter("task", "card", f"one of {', '.join(tasks)}", task)
-    target = output or beside(table, FileKind.CARD.suffix)
-    FileKind.CARD.check(target)  # before anything counts
-    config = owner_config(
-        table,
-        label=label or ("label" if agreed is None else agreed.label.name),
-        row_id=row_id,
-        reading=reading,
-        name=name or target.stem,
-        policy=policy,
-        ledger=ledger,
-    )
+    label = label or ("label" if agreed is None else agreed.label.name)
+    how = {"label": label, "row_id": row_id, "reading": reading, "policy": policy, "ledger": ledger}
+    target, config = _place(table, output, FileKind.CARD, name, **how)
     settings = Cards(min_group=min_group, epsilon=epsilon, delta=delta, policy="guarded" if epsilon is None else "dp")
     guesses: list[str] = []
     with progress("adding up"), one_thread(), computing_on(device, "card"):
@@ -157,11 +149,7 @@ def card(
         show(Line(f"log      {config.home / LOG}  what was refused, and why", whole=True))
         raise as_error(made)
     made.save(target)
-    return _written(
-        *(made, target, config, {"guesses": guesses, "written": target}),
-        before=guess_parts(guesses),
-        end=_ledger(config),
-    )
+    return _written(made, target, config, {"guesses": guesses, "written": target}, before=guess_parts(guesses))
 
 
 @command("fedbary answer mine.parquet question.fb -o mine.answer", reading=OWN_READING)
@@ -194,26 +182,16 @@ def answer(
 
     file = MessageFile.load(question, FileKind.QUESTION, FileKind.MODEL)
     message, envelope = file.message()
-    target = output or beside(table, FileKind.ANSWER.suffix)
-    FileKind.ANSWER.check(target)  # before anything counts
-    config = owner_config(
-        table,
-        label=label or _label_of(message),
-        row_id=row_id,
-        reading=reading,
-        name=name or target.stem,
-        policy=policy,
-        ledger=ledger,
-        results=results,
-    )
+    label = label or _label_of(message)
+    how = {"label": label, "row_id": row_id, "reading": reading, "policy": policy, "ledger": ledger}
+    target, config = _place(table, output, FileKind.ANSWER, name, results=results, **how)
     with progress("answering"), one_thread(), computing_on(device, "answer"):
         made = answer_file(file, config)
     made.save(target)
     home = config.output / envelope.session
-    end = [*_own_results(home), *_ledger(config)]
+    page = _written(made, target, config, {"written": target, "results": home}, mine=_own_results(home))
     if (config.home / LOG).is_file():
-        end.append(Line(f"log      {config.home / LOG}  what failed or was refused, and why", whole=True))
-    page = _written(made, target, config, {"written": target, "results": home}, end=end)
+        page.parts.append(Line(f"log      {config.home / LOG}  what failed or was refused, and why", whole=True))
     return replace(page, code=SOME_FAILED if "failure" in made.packed.head else 0)
 
 
@@ -260,6 +238,13 @@ def beside(table: str, suffix: str) -> Path:
     return (Path() if is_url(table) else Path(table).parent) / f"{place_name(table)}{suffix}"
 
 
+def _place(table: str, output: Path | None, kind: FileKind, name: str | None, **how: Any) -> tuple[Path, NodeConfig]:
+    """Where an owner's file is written, and what its node would be configured with."""
+    target = output or beside(table, kind.suffix)
+    kind.check(target)  # before anything counts
+    return target, owner_config(table, name=name or target.stem, **how)
+
+
 def _written(
     made: MessageFile,
     target: Path,
@@ -267,19 +252,14 @@ def _written(
     own: Mapping[str, object],
     *,
     before: Sequence[Part] = (),
-    end: Sequence[Part] = (),
+    mine: Sequence[Part] = (),
 ) -> Page:
-    """All that is in a file which an owner may send, and where it is."""
+    """All that is in a file which an owner may send, where it is, and which ledgers have questions about the rows."""
     copies = [note.text(COMMAND) for note in config.copies()]
     data = {**for_programs(made), **own, "ledger": config.ledger.path, "copies": copies}
-    send = written(target, ": send it to the coordinator")
-    return Page([*file_page(made).parts, *before, "", send, *end], data)
-
-
-def _ledger(config: NodeConfig) -> list[Part]:
-    """Where the ledger is, and which others have questions about the same rows."""
-    copies = [Line(f"look     {note.text(COMMAND)}", whole=True) for note in config.copies()]
-    return [Line(f"ledger   {config.ledger.path}", whole=True), *copies]
+    ledgers = [f"ledger   {config.ledger.path}", *(f"look     {copy}" for copy in copies)]
+    parts = [*file_page(made).parts, *before, "", written(target, ": send it to the coordinator"), *mine]
+    return Page([*parts, *(Line(words, whole=True) for words in ledgers)], data)
 
 
 def _own_results(folder: Path) -> list[Part]:

@@ -161,36 +161,20 @@ def progress(first: str) -> Iterator[Listener | None]:
     if not _shows_bar():
         yield session().record if session().listens else None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
     from fedbary.engines.events import ASKED
 
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task(first, total=None)
+    with _display(first, bar=True) as update:
 
         def listen(event: Event) -> None:
             session().record(event)
             if event.kind == "server-busy":
-                display.update(task, total=None, description=event.detail)
+                update(event.detail)
             elif event.asked:
                 what = ASKED.get(event.asked, f"exchange {event.exchange}")
                 what = f"{what} {event.exchange - 1}" if event.asked == "step" else what
-                display.update(
-                    task,
-                    total=event.total,
-                    completed=event.done,
-                    description=f"{what}, {event.done} of {event.total} clients",
-                )
+                update(f"{what}, {event.done} of {event.total} clients", event.done, event.total)
 
-        with _encoding(lambda words, done, total: display.update(task, total=total, completed=done, description=words)):
-            yield listen
+        yield listen
 
 
 @contextmanager
@@ -199,31 +183,36 @@ def spinner() -> Iterator[Callable[[str], None]]:
     if not _shows_bar():
         yield session().phase
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("starting", total=None)
+    with _display("starting", bar=False) as update:
 
         def say(what: str) -> None:
             session().phase(what)
-            display.update(task, description=what)
+            update(what)
 
-        with _encoding(lambda words, *_: display.update(task, description=words)):
-            yield say
+        yield say
 
 
 @contextmanager
-def _encoding(show: Callable[[str, int, int], None]) -> Iterator[None]:
-    """Show how far images and texts are encoded, wherever tables are read meanwhile."""
+def _display(first: str, *, bar: bool) -> Iterator[Callable[..., None]]:
+    """Words, and how much of what they are about is done; also while images and texts are encoded meanwhile."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     from fedbary.data.encoders import watching_encoders
 
-    def watch(column: str, done: int, total: int) -> None:
-        show(f"encoding {on_one_line(column)}, {done:,} of {total:,} cells", done, total)
+    words = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), words, *([BarColumn(bar_width=24)] if bar else []), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task(first, total=None)
 
-    with watching_encoders(watch):
-        yield
+        def update(said: str, done: int | None = None, total: int | None = None) -> None:
+            display.update(task, description=said, completed=done, total=total)
+
+        def encoding(column: str, done: int, total: int) -> None:
+            update(f"encoding {on_one_line(column)}, {done:,} of {total:,} cells", done, total)
+
+        with watching_encoders(encoding):
+            yield update
 
 
 def _shows_bar() -> bool:
