@@ -9,6 +9,8 @@ import pytest
 from cli_fixtures import FEDBARY
 from shells import offered
 
+from fedbary.cli.ui.options import comma_separated, several_of
+
 pytest_plugins = ["cli_fixtures"]
 
 
@@ -22,6 +24,11 @@ pytest_plugins = ["cli_fixtures"]
 )
 def test_bash_is_offered_names(tmp_path, line, names):
     assert offered(line, tmp_path) == names
+
+
+def test_lists_with_commas():
+    assert several_of("gtg", "mr")("mr,") == ["mr,gtg"]
+    assert comma_separated("gtg, mr,") == ["gtg", "mr"]
 
 
 def test_clients_of_a_result_folder_are_offered(fedbary, sites, tmp_path):

@@ -56,6 +56,12 @@ def test_every_generated_option_is_explained_in_a_sentence():
         assert options("value")[name].help.endswith(".")
 
 
+def test_words_of_an_option_are_the_gist_of_the_docstring_and_the_defaults_of_those_who_have_it():
+    words = {name: option.help for name, option in options("value").items()}
+    assert words["lower"] == "sketch: Lower end of the interval."
+    assert words["support"].endswith(" Default: 100 (sketch), 50 (interpolation).")
+
+
 @pytest.mark.parametrize(
     ("protocol", "option", "owners"),
     [

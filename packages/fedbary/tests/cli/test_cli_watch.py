@@ -9,6 +9,7 @@ import time
 import pytest
 from made_up_runs import FEDBARY, HOSTILE, eventually, finish, hostile_run
 
+from fedbary.cli.ui.terminal import share_bar
 from fedbary.engines.events import Event, EventLog
 
 pytest_plugins = ["cli_fixtures", "live_fixtures"]
@@ -122,3 +123,7 @@ def test_a_terminal_of_eighty_columns(tmp_path, log):
     assert "<script>alert(1)</script>" in text
     assert "[/oops]" in text
     assert "label�[31m" in text
+
+
+def test_a_bar_is_as_exact_as_an_eighth_of_a_column():
+    assert share_bar(0.5, 1.0, width=3) == "█▌"

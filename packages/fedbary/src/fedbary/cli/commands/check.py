@@ -19,7 +19,6 @@ from fedbary.wording import counted, number
 
 if TYPE_CHECKING:
     from fedbary.checkup.result import Checkup, LabelFacts
-    from fedbary.errors import DataError
 
 _REFUSED = 2
 _MOST_COLUMNS, _MOST_CLASSES = 30, 20

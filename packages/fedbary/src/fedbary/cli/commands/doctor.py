@@ -76,9 +76,7 @@ def findings() -> list[Finding]:
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     threads = ", ".join(f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ)
     return [
-        Finding(
-            "Python", "problem" if old else "ok", python, "install Python 3.11 or newer" if old else "", needed=True
-        ),
+        Finding("Python", "problem" if old else "ok", python, newer, needed=True),
         Finding("system", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
         *_core(),
         *(package_finding("fedbary", purpose, extra) for extra, purpose in _EXTRAS.items()),

@@ -18,14 +18,13 @@ from fedbary.cli.ui.session import on_interrupt, one_line, program, session
 from fedbary.cli.ui.settings import OF_RUN, chosen_protocol
 from fedbary.cli.ui.terminal import has_screen, open_file, screen
 from fedbary.cli.ui.terminal import show as show_parts
-from fedbary.deploy.network import Step, opened
+from fedbary.deploy.network import Network, Step, opened
 from fedbary.errors import DataError, SettingsError
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import RowRules, Space
 from fedbary.views.page import HEADING, Line, Page, Part
 
 if TYPE_CHECKING:
-    from fedbary.deploy.network import Network, Step
     from fedbary.deploy.plan import Plan
     from fedbary.deploy.runs import SubmittedRun
     from fedbary.engines.live import Watched

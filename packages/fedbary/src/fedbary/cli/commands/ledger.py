@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Any
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import LEDGER_FILE, flag, option
 from fedbary.errors import DataError, SettingsError
-from fedbary.guard.ledger import ACCEPT, ALLOW, FAILURE, FREE, QUESTION, REFUSAL, REPLY, RESET, TORN, Ledger
+from fedbary.guard.ledger import (
+    ACCEPT,
+    ALLOW,
+    FAILURE,
+    FREE,
+    QUESTION,
+    REFUSAL,
+    REPLY,
+    RESET,
+    TORN,
+    Account,
+    Entry,
+    Ledger,
+)
 from fedbary.views.page import HEADING, Files, Grid, Items, Line, Page, Part
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
-    from fedbary.guard.ledger import Account, Entry
     from fedbary.guard.policy import OwnerPolicy
 
 

@@ -8,13 +8,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fedbary.cli.ui.command import CONFIG, command
-from fedbary.cli.ui.inputs import SentFiles, client_paths, given_files, read_notes, read_reference, require_some_table
+from fedbary.cli.ui.inputs import (
+    SentFiles,
+    Study,
+    client_paths,
+    given_files,
+    read_notes,
+    read_reference,
+    require_some_table,
+)
 from fedbary.cli.ui.options import DEVICE, FILES, OPEN, PROTOCOL, ROW_ID, flag, option, output_folder, require
 from fedbary.cli.ui.results import valuation_page, with_sources, write_outcome
 from fedbary.cli.ui.session import on_interrupt, session
 from fedbary.cli.ui.settings import OF_RUN, READING, chosen_protocol
 from fedbary.cli.ui.terminal import open_file, progress
 from fedbary.data.options import ReadOptions
+from fedbary.errors import SettingsError
 from fedbary.protocols.registry import DEFAULT
 from fedbary.space.options import RowRules, Space
 from fedbary.views.page import Page
@@ -74,8 +83,9 @@ def value(
         progress("reading the files") as listener,
         on_interrupt(lambda: _finished_rounds(output)),
     ):
-        from fedbary import LocalEngine, read_clients
+        from fedbary import FilesEngine, LocalEngine, read_clients
         from fedbary import value as run
+        from fedbary.guard.policy import most_messages
 
         sent, guesses = SentFiles.among(patterns), list[str]()
         of_run = {"space": space, **asdict(rules), "seed": seed, "progress": listener}
@@ -89,15 +99,21 @@ def value(
             tables = read_clients(paths, label, id=row_id, options=reading, reading=agreed, errors="collect")
             require_some_table(tables)
             guesses = read_notes(tables)
-            engine = LocalEngine(workers=workers, folder=output, resume=resume)
-            result = run(tables, target, protocol=settings, engine=engine, **of_run)
+            local = LocalEngine(workers=workers, folder=output, resume=resume)
+            result = run(tables, target, protocol=settings, engine=local, **of_run)
             result = with_sources(result, paths, label, row_id, reading)
         elif sent.study is not None:
-            sent.refuse_settings(protocol=protocol, label=label, **protocol_options)
-            result = sent.of_study(reference=reference, wait=wait, progress=listener)
+            typed = {"protocol": protocol, "label": label, **protocol_options}
+            if given := [f"--{name.replace('_', '-')}" for name, what in typed.items() if what is not None]:
+                raise SettingsError("cli.study-has-settings", folder=str(sent.study), options=", ".join(given))
+            study = Study.load(sent.study)
+            wait = wait and most_messages(study.asked.protocol) > 1  # else who has answered is valued
+            result = study.run(sent.study, sent.answers, wait=wait, reference=reference, progress=listener)
         else:
             settings = chosen_protocol(protocol or DEFAULT, protocol_options)
-            result = sent.of_cards(settings, output, reference=reference, reading=reading, **of_run)
+            target = None if reference is None else read_reference(reference, sent.label(), None, reading)
+            engine = FilesEngine(output, answers=sent.answers)  # models for the cards' owners are written there
+            result = run(list(sent.cards), target, protocol=settings, engine=engine, **of_run)
         written = write_outcome(result, output, report=report)
     if show and report:
         open_file(Path(written["report"]))

@@ -20,12 +20,10 @@ from fedbary.strict_json import read_json
 from fedbary.wording import counted, listed
 
 if TYPE_CHECKING:
-    from fedbary.data.options import ReadOptions
     from fedbary.data.reading import Reading
     from fedbary.data.table import Table
     from fedbary.engines.events import Listener
     from fedbary.guard.node import Asked
-    from fedbary.protocols.messages import Settings
     from fedbary.valuation.result import Valuation
 
 _MOST_GUESSES = 12
@@ -204,30 +202,16 @@ class SentFiles:
             raise SettingsError("cli.files-mixed")
         return cls(studies[0] if studies else None, tuple(cards), tuple(answers))
 
-    def refuse_settings(self, **typed: object) -> None:
-        """A study was asked with its settings: others, typed now, would not hold."""
-        given = [f"--{name.replace('_', '-')}" for name, value in typed.items() if value is not None]
-        if given:
-            raise SettingsError("cli.study-has-settings", folder=str(self.study), options=", ".join(given))
+    def label(self) -> str:
+        """The label's name, by the first card that can be read."""
+        from fedbary.engines.files.message_file import CardFile
 
-    def of_study(self, *, reference: Path | None, wait: bool, progress: Listener | None) -> Valuation:
-        """Value who has answered; a study of several rounds goes on, and waits for everybody if it is told to."""
-        from fedbary.guard.policy import most_messages
-
-        assert self.study is not None
-        study = Study.load(self.study)
-        several = most_messages(study.asked.protocol) > 1
-        return study.run(self.study, self.answers, wait=wait and several, reference=reference, progress=progress)
-
-    def of_cards(
-        self, settings: Settings, output: Path, *, reference: Path | None, reading: ReadOptions, **of_run: Any
-    ) -> Valuation:
-        """Value the cards; models for their owners are written into the output folder."""
-        from fedbary import FilesEngine, value
-
-        rows = None if reference is None else read_reference(reference, _label_of(self.cards), None, reading)
-        engine = FilesEngine(output, answers=self.answers)
-        return value(list(self.cards), rows, protocol=settings, engine=engine, **of_run)
+        for path in self.cards:
+            try:
+                return CardFile.load(path).card.label
+            except FedbaryError:
+                continue
+        return "label"
 
 
 def _expanded(pattern: str) -> list[Path]:
@@ -236,15 +220,3 @@ def _expanded(pattern: str) -> list[Path]:
         inside = sorted(path.glob("*.card")) if path.is_dir() and not is_study(path) else []
         return inside or [path]
     return [Path(found) for found in sorted(glob(pattern))] or [path]  # noqa: PTH207 - a pattern may be absolute
-
-
-def _label_of(cards: Iterable[Path]) -> str:
-    """The label's name, by the first card that can be read."""
-    from fedbary.engines.files.message_file import CardFile
-
-    for path in cards:
-        try:
-            return CardFile.load(path).card.label
-        except FedbaryError:
-            continue
-    return "label"

@@ -55,13 +55,7 @@ def one_of(*names: str) -> Completer:
 
 
 def several_of(*names: str) -> Completer:
-    """A completion of a list with commas, which offers what is not in it yet.
-
-    Examples
-    --------
-    >>> several_of("gtg", "mr")("mr,")
-    ['mr,gtg']
-    """
+    """A completion of a list with commas, which offers what is not in it yet."""
 
     def complete(incomplete: str) -> list[str]:
         done, _, last = incomplete.rpartition(",")
@@ -87,13 +81,6 @@ def clients(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def comma_separated(text: str) -> list[str]:
-    """The names in a list with commas.
-
-    Examples
-    --------
-    >>> comma_separated("gtg, mr,")
-    ['gtg', 'mr']
-    """
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -20,7 +20,6 @@ from fedbary.views.page import HEADING, Cell, Files, Grid, Items, Line, Page, Pa
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedbary.data.options import ReadOptions
     from fedbary.data.table import Table
     from fedbary.valuation.result import Valuation
 

@@ -170,14 +170,7 @@ def _read(value: object, kind: Any) -> object:
 
 
 def _gists(settings: Callable[..., Any]) -> dict[str, str]:
-    """What a class's docstring says of each parameter: the gist of its first sentence, and its default in words.
-
-    Examples
-    --------
-    >>> from fedbary.protocols.sketch import Sketch
-    >>> _gists(Sketch)["lower"]
-    'Lower end of the interval.'
-    """
+    """What a class's docstring says of each parameter: the gist of its first sentence, and its default in words."""
     section = _PARAMETERS.search(inspect.getdoc(settings) or "")
     gists = {}
     for name, text in _ENTRY.findall(section[1] if section else ""):
@@ -197,13 +190,7 @@ def _sentences(gist: str, choices: tuple[str, ...]) -> str:
 
 
 def _in_words(defaults: Mapping[str, Any]) -> str:
-    """The default of each class, where it is more than to be left out.
-
-    Examples
-    --------
-    >>> _in_words({"sketch": 5, "cards": 5}), _in_words({"sketch": 100, "interpolation": 50})
-    (' Default: 5.', ' Default: 100 (sketch), 50 (interpolation).')
-    """
+    """The default of each class, where it is more than to be left out."""
     known = {owner: default for owner, default in defaults.items() if default not in (None, False)}
     if not known:
         return ""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedbary.cli.ui.session import session, visible
-from fedbary.views.page import Cell, Files, Grid, Items, Line, Page, Part, words_of
+from fedbary.views.page import Files, Grid, Items, Line, Page, Part, words_of
 from fedbary.wording import on_one_line
 
 if TYPE_CHECKING:
@@ -57,29 +57,41 @@ def finish(page: Page) -> None:
 
 def rendered(part: Part) -> RenderableType:
     """A part as rich prints it."""
+    from rich import box
     from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
+    def text(cell: object) -> Text:
+        return Text(visible(words_of(cell)), style=getattr(cell, "look", ""))
+
     match part:
-        case Items():
-            return _columns([(Text("•", style=_look(line)), _text(words_of(line))) for line in part.lines], gap=1)
+        case Items() | Files():
+            bullets = isinstance(part, Items)
+            table = Table.grid(padding=(0, 1 if bullets else 2))
+            table.add_column(width=1 if bullets else None)
+            table.add_column(overflow="fold")  # with a hanging indent
+            for line in part.lines if isinstance(part, Items) else ():
+                table.add_row(Text("•", style=getattr(line, "look", "")), text(words_of(line)))
+            for what, place in part.places.items() if isinstance(part, Files) else ():
+                table.add_row(Text(f"  {what.replace('_', ' ')}"), text(place))
+            return table
         case Grid():
-            return _grid(part)
-        case Files():
-            rows = [(Text(f"  {what.replace('_', ' ')}"), _text(place)) for what, place in part.places.items()]
-            return _columns(rows, gap=2)
-    text = _text(words_of(part), _look(part))
-    return Padding(text, (0, 0, 0, part.indent)) if isinstance(part, Line) and part.indent else text
+            caption = part.more or None
+            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=caption, caption_justify="left")
+            for name in part.columns:
+                title = Text("\n".join(map(visible, name.split("\n"))))
+                right = name in part.numeric
+                table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
+            for row in part.rows:
+                table.add_row(*map(text, row))
+            return table
+    indent = part.indent if isinstance(part, Line) else 0
+    return Padding(text(part), (0, 0, 0, indent)) if indent else text(part)
 
 
 def share_bar(share: float, widest: float, width: int) -> str:
-    """A bar of block characters, as exact as an eighth of a column.
-
-    Examples
-    --------
-    >>> share_bar(0.5, 1.0, width=3)
-    '█▌'
-    """
+    """A bar of block characters, as exact as an eighth of a column."""
     eighths = round(8 * width * share / widest)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
@@ -109,45 +121,6 @@ def has_screen() -> bool:
     if sys.platform in ("darwin", "win32") or os.environ.get("BROWSER"):
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))
-
-
-def _text(words: object, look: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(visible(words), style=look)
-
-
-def _look(part: Part | Cell) -> str:
-    return part.look if isinstance(part, Line | Cell) else ""
-
-
-def _columns(rows: Sequence[tuple[Text, Text]], gap: int) -> RenderableType:
-    """Two columns, the second with a hanging indent."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, gap))
-    grid.add_column(width=1 if gap == 1 else None)
-    grid.add_column(overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    return grid
-
-
-def _grid(grid: Grid) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=grid.more or None, caption_justify="left"
-    )
-    for name in grid.columns:
-        right = name in grid.numeric
-        title = Text("\n".join(map(visible, name.split("\n"))))
-        table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for row in grid.rows:
-        table.add_row(*(_text(words_of(cell), cell.look if isinstance(cell, Cell) else "") for cell in row))
-    return table
 
 
 @contextmanager
