@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from fedbary.protocols.judged_table import JudgeFold
 
 import fedbary as fb
 from fedbary.judging.judge import Judge
 from fedbary.judging.model import JudgingModel
+from fedbary.protocols.client import JudgeFold
 from fedbary.space.fit import MomentsFold, table_moments
 from fedbary.space.notes import CellFold, count_cells
 from fedbary.space.points import CloudFold
