@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,29 +167,24 @@ class LogisticRegressions:
         return np.asarray(found[..., :-1] @ self._axes.T)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedLinear:
-    """The chosen regression of all rows, and −logits of each row from the one without its fold."""
+def best_linear(regressions: LogisticRegressions, strengths: Sequence[float]) -> tuple[Floats, Floats, Floats]:
+    """The strength of least loss, looked for from the middle to the better side for as long as the loss falls.
 
-    coefficients: Floats
-    offsets: Floats
-    potentials: Floats
+    Coefficients and offsets of the regression of all rows, and −logits of each row from the one without its fold.
+    """
 
+    def loss(found: Floats) -> float:
+        return log_loss(log_softmax(-regressions.potentials(found), axis=1), regressions.codes)
 
-def best_linear(
-    regressions: LogisticRegressions, strengths: Sequence[float], loss: Callable[[Floats], float]
-) -> FittedLinear:
-    """The strength of least loss, looked for from the middle to the better side for as long as the loss falls."""
     middle = len(strengths) // 2 - 1
     best = regressions.fit(strengths[middle])
-    least = start = loss(regressions.potentials(best))
+    least = start = loss(best)
     for side in (strengths[middle + 1 :], strengths[:middle][::-1]):
         if least < start:
             break
         for strength in side:
             found = regressions.fit(strength, best)
-            value = loss(regressions.potentials(found))
-            if value >= least:
+            if (value := loss(found)) >= least:
                 break
             best, least = found, value
-    return FittedLinear(regressions.coefficients(best)[-1], best[-1, :, -1], regressions.potentials(best))
+    return regressions.coefficients(best)[-1], best[-1, :, -1], regressions.potentials(best)

@@ -22,7 +22,6 @@ from fedbary.judging.log_loss import (
     fit_blend,
     fit_class_scales,
     fit_temperature,
-    log_loss,
 )
 from fedbary.judging.scoring import CLASS_SHRINKAGE, Centroids, ClassMetric, ScoringModel, SharedMetric, shrunk
 from fedbary.space.encode import project
@@ -82,12 +81,12 @@ def fit_scoring_model(
     shared, by_class = try_everything(rounded, folds, min_group=min_group, seed=seed, busy=busy)
     busy("fitting the scoring model, its linear part")
     regressions = LogisticRegressions(rounded.values, codes, len(classes), [outside for _, outside in folds])
-    linear = best_linear(regressions, _STRENGTHS, lambda potentials: log_loss(log_softmax(-potentials, axis=1), codes))
+    slopes, offsets, potentials = best_linear(regressions, _STRENGTHS)
 
     parts, scales, biases, chosen = [], [], [], []
-    only: OutOfFold = {(): linear.potentials}
-    for tried, prior in ((shared, log_prior), (by_class, log_prior), (only, np.zeros(len(classes)))):
-        fits = {key: fit_temperature(potentials, prior, codes) for key, potentials in tried.items()}
+    linear: OutOfFold = {(): potentials}
+    for tried, prior in ((shared, log_prior), (by_class, log_prior), (linear, np.zeros(len(classes)))):
+        fits = {key: fit_temperature(one, prior, codes) for key, one in tried.items()}
         best = min(fits, key=lambda key: fits[key][1])
         scale, bias = fit_class_scales(tried[best], prior, codes, fits[best][0])
         parts.append(log_softmax(-scale * tried[best] + prior + bias, axis=1))
@@ -107,7 +106,7 @@ def fit_scoring_model(
         projected = project(whitened, directions.T)
         directions = rows.padded(directions.T).T
     groups = grouping(projected, most=class_count)
-    coefficients = rows.padded(linear.coefficients) @ metric.directions.T
+    coefficients = rows.padded(slopes) @ metric.directions.T
     model = ScoringModel(
         classes=classes,
         log_prior=log_prior,
@@ -117,12 +116,12 @@ def fit_scoring_model(
         centroids=Centroids.of(rows.padded(rows.whitened(a)), codes, grouping(rows.whitened(a), most=per_class)),
         class_metric=ClassCovariances.of(projected, codes, groups, len(classes), directions).metric(b),
         coefficients=coefficients,
-        offsets=linear.offsets - coefficients @ metric.mean,
+        offsets=offsets - coefficients @ metric.mean,
         scales=np.array(scales),
         biases=np.array(biases),
         blend=blend,
     )
-    return Fitted(model, blended, np.argmin(linear.potentials, axis=1))
+    return Fitted(model, blended, np.argmin(potentials, axis=1))
 
 
 def stratified_folds(codes: Integers, count: int, *, seed: int) -> Integers:

@@ -87,8 +87,13 @@ def semi_discrete(cloud: Cloud, Y: Floats, b: Floats, *, cap: float | None = Non
     all_prices = np.empty(len(b))
     all_prices[used[order]] = prices
     if len(used) < len(b):
+        # Nothing goes to the others: the highest prices that leave the potentials feasible.
         unused = np.flatnonzero(b <= 0)
-        all_prices[unused] = _prices_of_unused(cloud, Y[unused], cap, f)
+        others = Targets(Y[unused], np.zeros(len(unused)), np.zeros(1, dtype=np.int64), cap)
+        all_prices[unused] = np.inf
+        for place, points in blocks(cloud):
+            reached = (others.costs(points) - f[place, None]).min(axis=0)
+            all_prices[unused] = np.minimum(all_prices[unused], reached)
     f, all_prices, target = f - shift, all_prices + shift, used[order][plan.target]
     weights, method = cloud.weights, "semi-discrete"
     return Transport(cost, f, all_prices, plan.source, target, plan.mass, weights, b, gap=gap, p=2, method=method)
@@ -104,26 +109,22 @@ def _rounds(doubtful: int, size: int, targets: int) -> Iterator[int]:
 
 def _first_prices(start: Cloud, Y: Floats, b: Floats, cap: float | None) -> tuple[Targets, Floats, Integers]:
     """The targets in an order of their regions, their prices for some points, and that order."""
+    from scipy.sparse.csgraph import connected_components
+
     targets = Targets(Y, b, np.zeros(1, dtype=np.int64), cap)
     carried = np.flatnonzero(start.weights > 0)
     weights = start.weights[carried] / start.weights[carried].sum()
     points = CloudInMemory(points_of(start, carried), weights)
     g = network_simplex(targets.costs(points.points), weights, b).target_potential
     g = g - b @ g
-    region = _regions(survey(points, targets, g, np.float64), len(b))
+    # Targets that points choose between, if narrowly, are in one region.
+    found = survey(points, targets, g, np.float64)
+    undecided, links = found.margin <= np.median(found.margin), np.zeros((len(b), len(b)))
+    np.add.at(links, (found.best[undecided], found.second[undecided]), 1.0)
+    region = connected_components(links + links.T > 1, directed=False)[1].astype(np.int64)
     order = np.argsort(region, kind="stable")
     first = np.searchsorted(region[order], np.arange(region.max() + 1))
     return Targets(Y[order], b[order], first, cap), g[order], order
-
-
-def _regions(found: Survey, size: int) -> Integers:
-    """Targets that points choose between, if narrowly, are in one region."""
-    from scipy.sparse.csgraph import connected_components
-
-    narrow = found.margin <= np.median(found.margin)
-    links = np.zeros((size, size))
-    np.add.at(links, (found.best[narrow], found.second[narrow]), 1.0)
-    return np.asarray(connected_components(links + links.T > 1, directed=False)[1], dtype=np.int64)
 
 
 def _precision(start: Cloud, targets: Targets, g: Floats) -> type[np.floating]:
@@ -347,12 +348,3 @@ def _paid(cloud: Cloud, targets: Targets, plan: Plan) -> float:
         capped = squared if targets.cap is None else xp.clip(squared, None, targets.cap)
         cost += float(xp.asarray(plan.mass[part]) @ capped)
     return cost
-
-
-def _prices_of_unused(cloud: Cloud, Y: Floats, cap: float | None, f: Floats) -> Floats:
-    """The highest prices that leave the potentials feasible at targets that nothing goes to."""
-    unused = Targets(Y, np.zeros(len(Y)), np.zeros(1, dtype=np.int64), cap)
-    prices = np.full(len(Y), np.inf)
-    for place, points in blocks(cloud):
-        np.minimum(prices, (unused.costs(points) - f[place, None]).min(axis=0), out=prices)
-    return prices
