@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from fedbary.judging.discriminant import Discriminant, Moved
-from fedbary.judging.model import JudgingModel, ReferenceModel
-from fedbary.judging.scoring import Scorer, ScoringModel
+from fedbary.judging.model import ReferenceModel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -125,30 +124,6 @@ class Candidates:
 def _distances(points: Floats, means: Floats) -> Floats:
     lengths = np.einsum("ij,ij->i", points, points)
     return np.asarray(np.maximum(lengths[:, None] - 2.0 * points @ means.T + (means**2).sum(axis=1), 0.0))
-
-
-class ByReference:
-    """The reference's model on a client's rows, as they are and moved, with the client's class shares as prior."""
-
-    def __init__(self, model: JudgingModel, own: OwnRows, rows: int, *, single: bool) -> None:
-        assert model.reference is not None
-        scoring = model.reference.scoring
-        assert isinstance(scoring, ScoringModel)
-        scoring.require_affordable(rows)
-        self._scorer = Scorer(scoring.in_single() if single else scoring, rows)
-        self._moved, self._others = own.moved_to(model.reference), model.others
-        self._known = np.array([model.classes.index(name) for name in scoring.classes])
-        self._prior = np.log(own.shares)
-        self._before = scoring.log_prior
-
-    def __call__(self, rows: Floats, by_others: list[Floats], near: Floats) -> list[Floats]:
-        """Of classes that the reference does not know, the others say how likely they are."""
-        found = []
-        for points, base, says in ((rows, by_others[0], near), (self._moved(rows), by_others[1], np.ones(len(rows)))):
-            values = points * self._others.scale + self._others.centre
-            logs = self._scorer(values.astype(rows.dtype)) - self._before
-            found.append(with_classes(says[:, None] * logs + self._prior[self._known], self._known, base))
-        return found
 
 
 def with_classes(logs: Floats, known: Integers, by_others: Floats) -> Floats:

@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 
 from fedbary.compute.device import map_by_all_cores
 from fedbary.data.spool import Spool
-from fedbary.judging.candidates import ByReference, Candidates, OwnRows, with_classes
+from fedbary.judging.candidates import Candidates, OwnRows, with_classes
 from fedbary.judging.competition import (
     MOST_ROWS,
     JudgedLabels,
@@ -39,7 +39,7 @@ from fedbary.judging.evidence import (
 from fedbary.judging.label_evidence import LabelEvidence, label_evidence
 from fedbary.judging.lines import Line, Lines, judged_numbers, line_weights
 from fedbary.judging.model import JudgingModel
-from fedbary.judging.scoring import ScoringModel
+from fedbary.judging.scoring import Scorer, ScoringModel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -263,7 +263,7 @@ class Judge:
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):
             return np.ones(self.model.candidates + self.model.numeric) / self.model.candidates
-        return self.labels.weights(self._seen[0].take(chosen), chosen, 1 if groups is None else groups.least)
+        return self.labels.weights(self._seen[0].take(chosen), chosen, groups)
 
     def judged(self, weights: Floats) -> Judged:
         """All rows by some weights."""
@@ -336,29 +336,39 @@ class ClassLabels:
 
     def look(self, rows: Floats, place: slice | Integers) -> tuple[Floats, Floats]:
         """What candidates say side by side, and squared distances."""
-        candidates, codes = self._judge.features_model, self.codes[place]
+        candidates, own, codes = self._judge.features_model, self._judge.own, self.codes[place]
 
         def block(start: int) -> tuple[list[Floats], Floats, Floats]:
             return candidates(rows[start : start + _BLOCK], codes[start : start + _BLOCK])
 
         found = map_by_all_cores(block, range(0, max(len(rows), 1), _BLOCK))
         logs = [np.concatenate([one[0][k] for one in found]) for k in range(3)]
-        if self._by_reference is not None:
-            logs += self._by_reference(rows, logs, np.concatenate([one[2] for one in found]))
+        if (reference := self._judge.model.reference) is not None:
+            scoring, scorer, known = self._scoring
+            others, prior = self._judge.model.others, np.log(self._judge.own.shares)[known]
+            near = np.concatenate([one[2] for one in found])
+            as_they_are, moved = (rows, logs[0], near), (own.moved_to(reference)(rows), logs[1], np.ones(len(rows)))
+            for points, by_others, says in (as_they_are, moved):
+                values = (points * others.scale + others.centre).astype(rows.dtype)
+                said = says[:, None] * (scorer(values) - scoring.log_prior) + prior
+                # Of classes that the reference does not know, the others say how likely they are.
+                logs.append(with_classes(said, known, by_others))
         # Where a server's numbers leave the finite ones, a row has its prior and is no failure: that would tell of it.
         sound = [np.isfinite(one).all(axis=1)[:, None] for one in logs]
-        prior = np.log(self._judge.own.shares)
-        said = np.hstack([np.where(fine, one, prior) for fine, one in zip(sound, logs, strict=True)])
+        shares = np.log(own.shares)
+        said = np.hstack([np.where(fine, one, shares) for fine, one in zip(sound, logs, strict=True)])
         return said, np.concatenate([one[1] for one in found])
 
     @cached_property
-    def _by_reference(self) -> ByReference | None:
-        judge = self._judge
-        return (
-            None
-            if judge.model.reference is None
-            else ByReference(judge.model, judge.own, judge.rows, single=judge.single)
-        )
+    def _scoring(self) -> tuple[ScoringModel, Scorer, Integers]:
+        """The reference's model, at work, and where its classes are."""
+        model = self._judge.model
+        assert model.reference is not None
+        scoring = model.reference.scoring
+        assert isinstance(scoring, ScoringModel)
+        scoring.require_affordable(self._judge.rows)
+        scorer = Scorer(scoring.in_single() if self._judge.single else scoring, self._judge.rows)
+        return scoring, scorer, np.array([model.classes.index(name) for name in scoring.classes])
 
     def _candidates(self, said: Floats, place: slice | Integers) -> Floats:
         """Log-probabilities (k, n, K) of some rows."""
@@ -366,12 +376,12 @@ class ClassLabels:
         by_candidate = np.split(said.astype(np.float64), self._judge.model.candidates, axis=1)
         return np.stack([log_softmax(told * logs + (1.0 - told) * prior, axis=1) for logs in by_candidate])
 
-    def weights(self, said: Floats, place: Integers, least: int) -> Floats:
-        """The weights at which these rows' labels are likeliest; with ``least`` no fewer rows decide."""
+    def weights(self, said: Floats, place: Integers, groups: Groups | None) -> Floats:
+        """The weights at which these rows' labels are likeliest; with ``groups`` no fewer rows decide."""
         candidates = self._candidates(said, place)
-        if least < 2:
+        if groups is None:
             return own_weights(candidates, self.codes[place])
-        candidates = with_others(candidates, np.log(self._judge.own.shares), least)
+        candidates = with_others(candidates, np.log(self._judge.own.shares), groups.least)
         return coarse(own_weights(candidates, self.codes[place]))
 
     def judged(self, spool: Spool, weights: Floats) -> tuple[JudgedLabels, None]:
@@ -422,9 +432,9 @@ class NumberLabels:
         found = np.nan_to_num(np.column_stack(said), posinf=_FAR, neginf=-_FAR)
         return found, features(rows, self.codes[place])[1]
 
-    def weights(self, said: Floats, place: Integers, least: int) -> Floats:
-        """The weights at which these rows' residuals are smallest, and their spread; no fewer than ``least`` decide."""
-        return line_weights(said.T, self._numbers[place], least=least)
+    def weights(self, said: Floats, place: Integers, groups: Groups | None) -> Floats:
+        """The weights at which these rows' residuals are smallest, and their spread; no fewer than a group decide."""
+        return line_weights(said.T, self._numbers[place], least=1 if groups is None else groups.least)
 
     def judged(self, spool: Spool, weights: Floats) -> tuple[JudgedLabels, Floats]:
         """All labels by some weights, and what they should be."""

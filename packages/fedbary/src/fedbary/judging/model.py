@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.errors import ProtocolError
-from fedbary.forms import Numbers, arrays_of
+from fedbary.forms import Numbers, arrays_of, below, under
 from fedbary.judging.discriminant import Discriminant
 from fedbary.judging.evidence import Evidence
 from fedbary.judging.lines import Line
@@ -83,15 +83,15 @@ class JudgingModel:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a message."""
         names = np.frombuffer(json.dumps(self.classes).encode("utf-8"), dtype=np.uint8).copy()
-        arrays = {"classes": names, **_under("others.", self.others.to_arrays())}
+        arrays = {"classes": names, **under("others.", self.others.to_arrays())}
         if (reference := self.reference) is not None:
             arrays |= {"reference.means": reference.means, "reference.variances": reference.variances}
             own = reference.scoring.to_arrays()
-            arrays |= own if isinstance(reference.scoring, Line) else _under("model.", own)
+            arrays |= own if isinstance(reference.scoring, Line) else under("model.", own)
         if self.weights is not None:
             arrays["candidate_weights"] = self.weights
         if self.held_out is not None:
-            arrays |= _under("held.", self.held_out.to_arrays())
+            arrays |= under("held.", self.held_out.to_arrays())
         return arrays
 
     @classmethod
@@ -105,18 +105,18 @@ class JudgingModel:
         if not classes or len(set(classes)) < len(classes):
             raise ProtocolError("protocols.server-array", name="classes")
         numeric = classes == ("",)
-        others = Discriminant.from_arrays(_below("others.", arrays), width=width + numeric, classes=len(classes))
+        others = Discriminant.from_arrays(below(arrays, "others."), width=width + numeric, classes=len(classes))
         reference: ReferenceModel | None = None
         if "reference.means" in arrays:
             sizes = {"judged classes": len(classes), "features of rows": width}
             means, variances = arrays_of(REFERENCE, arrays, sizes)
-            scoring = Line.from_arrays(arrays, width) if numeric else received(_below("model.", arrays))
+            scoring = Line.from_arrays(arrays, width) if numeric else received(below(arrays, "model."))
             reference = ReferenceModel(scoring, means, variances)
             if isinstance(scoring, ScoringModel) and (
                 scoring.metric.mean.shape != (width,) or not set(scoring.classes) <= set(classes)
             ):
                 raise ProtocolError("protocols.server-array", name="model.mean")
-        held = _below("held.", arrays)
+        held = below(arrays, "held.")
         weights, held_out = arrays.get("candidate_weights"), Evidence.from_arrays(held) if held else None
         found = cls(classes, others, reference, weights, held_out)
         if found.weights is not None:
@@ -139,11 +139,3 @@ def received(arrays: Mapping[str, np.ndarray]) -> ScoringModel:
     model = ScoringModel.from_arrays(arrays)
     _last = (arrays, model)
     return model
-
-
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {f"{prefix}{name}": array for name, array in arrays.items()}
-
-
-def _below(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
