@@ -17,7 +17,7 @@ from fedbary.wording import as_plain, is_clean, on_one_line, without_control
 
 # Over our own sentences, templates and docstrings, and what the user of this machine types.
 OWN_TEXT = {
-    "cli/commands/report.py", "cli/ui/command.py", "cli/ui/settings.py", "deploy/folder.py",
+    "cli/commands/report.py", "cli/ui/command.py", "cli/ui/settings.py",
     "deploy/plan.py", "filling.py",
 }  # fmt: skip
 # Over the header and cells of an owner's own table, by patterns that never go back in a text.
