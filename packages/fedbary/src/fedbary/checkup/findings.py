@@ -361,15 +361,13 @@ def _label_again(part: AnyColumn) -> Iterator[Facts]:
         yield {"column": part.name}
 
 
-def _whole(coded: CodedTable, schema: Schema | None) -> list[tuple[CodedTable, Schema | None]]:
-    return [(coded, schema)]
-
-
-NAMES, ROWS = Look(_whole), Look(_whole)
+Whole = tuple[CodedTable, Schema | None]
+NAMES: Look[Whole] = Look(lambda coded, schema: [(coded, schema)])
+ROWS: Look[Whole] = Look(lambda coded, schema: [(coded, schema)])
 
 
 @NAMES.issue("checkup.column-name", Severity.DOUBTFUL)
-def _column_names(part: tuple[CodedTable, Schema | None]) -> Iterator[Facts]:
+def _column_names(part: Whole) -> Iterator[Facts]:
     """Columns that are probably the schema's by another name."""
     coded, schema = part
     wanted = set(coded.columns if schema is None else (column.name for column in schema.columns))
@@ -380,7 +378,7 @@ def _column_names(part: tuple[CodedTable, Schema | None]) -> Iterator[Facts]:
 
 
 @ROWS.issue("checkup.empty-rows", Severity.DOUBTFUL)
-def _empty_rows(part: tuple[CodedTable, Schema | None]) -> Iterator[Facts]:
+def _empty_rows(part: Whole) -> Iterator[Facts]:
     empty = int(np.all([column.codes < 0 for column in part[0].columns.values()], axis=0).sum())
     if empty:
         yield {"count": empty}

@@ -76,6 +76,13 @@ class Numbers:
         """The values without codes."""
         return replace(self, values=np.delete(self.values, self.codes), counts=np.delete(self.counts, self.codes))
 
+    @cached_property
+    def outside(self) -> NDArray[np.bool_]:
+        """Which values lie beyond the schema's limits, if it has any."""
+        if self.spec is None:
+            return np.zeros(len(self.values), dtype=bool)
+        return (self.values < self.spec.low[0]) | (self.values > self.spec.high[0])
+
     def every(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Floats:
         """The numbers of all rows, or of those whose value is chosen, in ascending order."""
         return np.repeat(self.values[chosen], self.counts[chosen])
@@ -110,18 +117,15 @@ def _codes(numbers: Numbers) -> Iterator[Facts]:
 @NUMBERS.issue("checkup.beyond-schema", Severity.DOUBTFUL)
 def _beyond(numbers: Numbers) -> Iterator[Facts]:
     """Numbers beyond the limits of a schema, if they are many or very far."""
-    if numbers.spec is None:
-        return
     rest, spec = numbers.rest, numbers.spec
-    low, middle, high = spec.low[0], spec.middle[0], spec.high[0]
-    outside = (rest.values < low) | (rest.values > high)
-    if not outside.any():
+    if spec is None or not rest.outside.any():
         return
-    count = int(rest.counts[outside].sum())
+    low, middle, high = spec.low[0], spec.middle[0], spec.high[0]
+    count = int(rest.counts[rest.outside].sum())
     reach = np.where(rest.values > middle, high - middle, middle - low)
     far = np.abs(rest.values - middle) > _TOO_FAR * np.maximum(reach, 0.0)
-    if rest.are_many(count) or (outside & far).any() or any(outliers(rest.every())):
-        times = None if rest.dates else _times(float(np.median(rest.every(outside))), middle)
+    if rest.are_many(count) or (rest.outside & far).any() or any(outliers(rest.every())):
+        times = None if rest.dates else _times(float(np.median(rest.every(rest.outside))), middle)
         limits = {"low": rest.word(low), "high": rest.word(high)}
         yield {"column": rest.name, "count": count, "times": times, **limits}
 
@@ -129,13 +133,10 @@ def _beyond(numbers: Numbers) -> Iterator[Facts]:
 @NUMBERS.issue("checkup.below-schema", Severity.DOUBTFUL)
 def _below(numbers: Numbers) -> Iterator[Facts]:
     """Numbers that are a hundredth of the schema's middle or less, where it is no number near zero by chance."""
-    if numbers.spec is None or numbers.dates:
-        return
     rest, spec = numbers.rest, numbers.spec
-    middle = spec.middle[0]
-    outside = (rest.values < spec.low[0]) | (rest.values > spec.high[0])
-    if outside.any() or abs(middle) < _FROM_ZERO * spec.scale[0]:
+    if spec is None or rest.dates or rest.outside.any() or abs(spec.middle[0]) < _FROM_ZERO * spec.scale[0]:
         return
+    middle = spec.middle[0]
     small = (rest.values * middle > 0.0) & (np.abs(rest.values) <= _SMALLER * abs(middle))
     count = int(rest.counts[small].sum())
     if rest.are_many(count):

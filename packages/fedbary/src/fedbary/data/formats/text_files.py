@@ -113,34 +113,33 @@ def opened_bytes(path: Path) -> Iterator[IO[bytes]]:
         with gzip.open(path) as inside:
             yield io.BufferedReader(_Bounded(inside, path), 2**18)
     elif name.endswith(".zip"):
-        with _archive(path) as archive, archive.open(_only_member(archive, path)) as inside:
+        with _member(path) as (archive, member), archive.open(member) as inside:
             yield io.BufferedReader(_Bounded(inside, path), 2**18)
     else:
         with path.open("rb") as stream:
             yield stream
 
 
-def _only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
-    """The one file in a zip; what macOS adds does not count."""
-    members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
-    if len(members) != 1:
-        raise DataError("formats.zip-members", where=str(path), count=len(members))
-    if members[0].flag_bits & 1:
-        raise DataError("formats.encrypted", where=str(path))
-    return members[0]
+@contextmanager
+def _member(path: Path) -> Iterator[tuple[zipfile.ZipFile, zipfile.ZipInfo]]:
+    """A zip and the one file in it; what macOS adds does not count."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except Exception as error:  # zipfile promises no kind of error for damage
+        raise DataError("formats.damaged", where=str(path), kind="zip", why=one_line(error)) from error
+    with archive:
+        members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+        if len(members) != 1:
+            raise DataError("formats.zip-members", where=str(path), count=len(members))
+        if members[0].flag_bits & 1:
+            raise DataError("formats.encrypted", where=str(path))
+        yield archive, members[0]
 
 
 def member_name(path: Path) -> str:
     """What the one file in a zip is called."""
-    with _archive(path) as archive:
-        return _only_member(archive, path).filename
-
-
-def _archive(path: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(path)
-    except Exception as error:  # zipfile promises no kind of error for damage
-        raise DataError("formats.damaged", where=str(path), kind="zip", why=one_line(error)) from error
+    with _member(path) as (_, member):
+        return member.filename
 
 
 class _Bounded(io.RawIOBase):
