@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,8 @@ def qualities(result: Valuation) -> Display | None:
     """
     table, some = _known(result, "quality", "quality_low", "quality_high", "rows")
     title = "Quality of each client: the share of its rows that is estimated to be good, with its interval."
-    return None if table.empty else Display("qualities", title + some, table, _draw_qualities)
+    draw = partial(_dots, name="quality", low="quality_low", high="quality_high", axis="quality", form=".2f")
+    return None if table.empty else Display("qualities", title + some, table, draw)
 
 
 def shares(result: Valuation) -> Display:
@@ -121,10 +123,6 @@ def _advised(result: Valuation) -> pd.DataFrame:
     return result.ranking().assign(advice=[opinion.advice for opinion in result.verdict()])
 
 
-def _draw_qualities(table: pd.DataFrame) -> Figure:
-    return _dots(table, "quality", low="quality_low", high="quality_high", axis="quality", form=".2f")
-
-
 def _draw_shares(table: pd.DataFrame) -> Figure:
     figure = _dots(table, "share", low="share_low", high="share_high", axis="share of the total value", form=".1%")
     first, last = figure.layout.xaxis.range
@@ -132,7 +130,9 @@ def _draw_shares(table: pd.DataFrame) -> Figure:
         equal = 1.0 / len(table)
         figure.add_vline(x=equal, line={"dash": "dot", "color": GREY})
         first, last = min(first, 0.98 * equal), max(last, 1.02 * equal)
-    figure.update_xaxes(tickformat=_percent_ticks(last - first), range=[first, last])
+    # So many decimals that no two ticks read the same.
+    ticks = ".0%" if last - first > 0.06 else ".1%" if last - first > 0.006 else ".2%"
+    figure.update_xaxes(tickformat=ticks, range=[first, last])
     return figure
 
 
@@ -148,7 +148,10 @@ def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, for
     """A dot for each client, and a line over its interval, both in the colour of the verdict."""
     from plotly.graph_objects import Scatter
 
-    shown = _most_in_need(table, name)
+    shown = table
+    if len(table) > MANY:  # those with a problem, then the lowest, in their order
+        fine = (table["advice"] == Advice.INCLUDE).to_numpy()
+        shown = table.iloc[np.sort(np.lexsort((table[name].to_numpy(float), fine))[:MANY])].reset_index(drop=True)
     figure = empty_figure(x=axis, height=bar_rows(len(shown)))
     value = shown[name].to_numpy(float)
     ends = [shown[end].to_numpy(float, na_value=np.nan) for end in (low, high)]
@@ -160,8 +163,9 @@ def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, for
         figure.add_trace(
             Scatter(
                 mode="lines",
-                x=_broken(first[mine], last[mine]),
-                y=_broken(mine, mine),
+                # The ends of many lines in one trace, with a gap after each.
+                x=[end for at in mine for end in (float(first[at]), float(last[at]), None)],
+                y=[end for at in mine for end in (float(at), float(at), None)],
                 line={"color": colour, "width": 5},
                 opacity=0.45,
                 hoverinfo="skip",
@@ -183,23 +187,13 @@ def _dots(table: pd.DataFrame, name: str, *, low: str, high: str, axis: str, for
             )
         )
     figure.update_layout(showlegend=True)
-    _names_down(figure, shown["client"])
+    # By place: as categories, two names that look alike would share a line.
+    names = [as_text(client) for client in shown["client"]]
+    figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=names, range=[len(names) - 0.5, -0.5], showgrid=False
+    )
     figure.update_xaxes(zeroline=False, range=_padded(np.concatenate([first, last, value]), 0.03))
     return figure
-
-
-def _most_in_need(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The clients that a picture has room for, in their order: those with a problem, then the lowest."""
-    if len(table) <= MANY:
-        return table
-    fine = (table["advice"] == Advice.INCLUDE).to_numpy()
-    chosen = np.lexsort((table[name].to_numpy(float), fine))[:MANY]
-    return table.iloc[np.sort(chosen)].reset_index(drop=True)
-
-
-def _broken(first: np.ndarray, last: np.ndarray) -> list[float | None]:
-    """The ends of many lines in one trace, with a gap after each."""
-    return [end for pair in zip(first, last, strict=True) for end in (float(pair[0]), float(pair[1]), None)]
 
 
 def _padded(values: np.ndarray, part: float) -> list[float]:
@@ -207,11 +201,6 @@ def _padded(values: np.ndarray, part: float) -> list[float]:
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
     room = part * (most - least) or 0.05 * max(abs(most), 1e-6)
     return [least - room, most + room]
-
-
-def _percent_ticks(span: float) -> str:
-    """So many decimals that no two ticks of an axis of this length read the same."""
-    return ".0%" if span > 0.06 else ".1%" if span > 0.006 else ".2%"
 
 
 def _far_apart(distances: np.ndarray) -> bool:
@@ -273,7 +262,9 @@ def _draw_map(table: pd.DataFrame) -> Figure:
         trace.customdata = [[as_hover(name), *numbers] for name, *numbers in about]
         if len(table) <= MANY and not logarithmic:
             above, below = (np.maximum(np.nan_to_num(end), 0.0)[mine] for end in (high - distance, distance - low))
-            trace.error_x = _whiskers(above, below)
+            if above.any() or below.any():
+                ends_of = {"type": "data", "symmetric": False, "array": above.tolist(), "arrayminus": below.tolist()}
+                trace.error_x = ends_of | {"color": GREY, "thickness": 1.2}
         figure.add_trace(trace)
     if logarithmic:
         figure.update_xaxes(type="log", dtick=1, range=_padded(across, 0.08))
@@ -313,8 +304,10 @@ def _name_places(table: pd.DataFrame, across: np.ndarray, height: np.ndarray, en
     names find room.
     """
     # In parts of the chart's width and height; a character is about a hundredth of the width.
-    x = _unit(across, float(np.nanmin(ends)), float(np.nanmax(ends)))
-    y = _unit(height, float(height.min()), float(height.max()))
+    x, y = (
+        (values - least) / (most - least) if most > least else np.full(len(values), 0.5)
+        for values, least, most in ((across, np.nanmin(ends), np.nanmax(ends)), (height, height.min(), height.max()))
+    )
     taken = np.vstack([np.column_stack([x - 0.02, y - 0.04, x + 0.02, y + 0.04]), np.full((len(table), 4), np.nan)])
     places = np.full(len(table), "", dtype=object)
     advice, names = table["advice"].to_numpy(), table["client"].to_numpy()
@@ -331,26 +324,11 @@ def _name_places(table: pd.DataFrame, across: np.ndarray, height: np.ndarray, en
         ):
             middle = x[index] + aside * wide, y[index] + up * (tall / 2 + 0.05)
             box = middle[0] - wide / 2, middle[1] - tall / 2, middle[0] + wide / 2, middle[1] + tall / 2
-            if not _covers(box, taken):
+            left, bottom, right, top = taken.T
+            if not np.any((box[0] < right) & (left < box[2]) & (box[1] < top) & (bottom < box[3])):
                 places[index], taken[len(table) + index] = place, box
                 break
     return places
-
-
-def _unit(values: np.ndarray, least: float, most: float) -> np.ndarray:
-    return (values - least) / (most - least) if most > least else np.full(len(values), 0.5)
-
-
-def _covers(box: tuple[float, float, float, float], taken: np.ndarray) -> bool:
-    left, bottom, right, top = taken.T
-    return bool(np.any((box[0] < right) & (left < box[2]) & (box[1] < top) & (bottom < box[3])))
-
-
-def _whiskers(above: np.ndarray, below: np.ndarray) -> dict[str, Any] | None:
-    if not (above.any() or below.any()):
-        return None
-    ends = {"type": "data", "symmetric": False, "array": above.tolist(), "arrayminus": below.tolist()}
-    return ends | {"color": GREY, "thickness": 1.2}
 
 
 def _lines(table: pd.DataFrame) -> Figure:
@@ -377,11 +355,3 @@ def _lines(table: pd.DataFrame) -> Figure:
     else:
         figure.update_yaxes(rangemode="tozero")
     return figure
-
-
-def _names_down(figure: Any, names: pd.Series) -> None:
-    """Names on the axis by place: as categories, two that look alike would share a bar."""
-    places = list(range(len(names)))
-    figure.update_yaxes(
-        tickvals=places, ticktext=[as_text(name) for name in names], range=[len(names) - 0.5, -0.5], showgrid=False
-    )

@@ -170,9 +170,21 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     import pandas as pd
 
     chosen = _drawn(rows)
-    own, mine = _features_of(table, schema, chosen)
-    others = _target_features(target, own.shape[1])
-    flat = _flattened(own, mine, others)
+    if len(table) <= _MOST_WHOLE:
+        own = features(table, schema)
+        mine = own[chosen]
+    else:
+        some = np.random.default_rng(0).choice(len(table), _FOR_DIRECTIONS, replace=False)
+        places, at = np.unique(np.concatenate([some, chosen]), return_inverse=True)
+        both = features(table.replace(ids=None).take(places), schema)[at]
+        own, mine = both[: len(some)], both[len(some) :]
+    width = own.shape[1]
+    others = np.empty((0, width)) if target is None else np.asarray(target, dtype=float)
+    if others.ndim != 2 or others.shape[1] < width or not np.isfinite(others).all():  # of another space
+        others = np.empty((0, width))
+    if len(others) > MOST_TARGET:
+        others = others[np.sort(np.random.default_rng(0).choice(len(others), MOST_TARGET, replace=False))]
+    flat = _flattened(own, mine, np.asarray(others[:, :width]))
     mine, theirs = flat[: len(chosen)], flat[len(chosen) :]
     names, labels = table.row_names, given_labels(table, schema)
     points = pd.DataFrame(
@@ -186,17 +198,6 @@ def row_points(schema: Schema, table: Table, rows: pd.DataFrame, target: Any = N
     )
     around = pd.DataFrame({"row": "", "x": theirs[:, 0], "y": theirs[:, 1], "kind": TARGET, "label": ""})
     return pd.concat([points, around], ignore_index=True)
-
-
-def _features_of(table: Table, schema: Schema, chosen: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The features by which directions are found, and those of the rows that are drawn."""
-    if len(table) <= _MOST_WHOLE:
-        own = features(table, schema)
-        return own, own[chosen]
-    some = np.random.default_rng(0).choice(len(table), _FOR_DIRECTIONS, replace=False)
-    places, at = np.unique(np.concatenate([some, chosen]), return_inverse=True)
-    own = features(table.replace(ids=None).take(places), schema)[at]
-    return own[: len(some)], own[len(some) :]
 
 
 def given_labels(table: Table, schema: Schema | None) -> list[str]:
@@ -244,16 +245,6 @@ def _kinds(rows: pd.DataFrame) -> list[str]:
         why if flagged else SUSPECT if doubted else UNFLAGGED if silent else NOT_FLAGGED
         for silent, flagged, doubted, why in zip(unknown, flag, suspect, reason, strict=True)
     ]
-
-
-def _target_features(target: Any, width: int) -> Floats:
-    """The features of at most a thousand of the target's points; none where it is of another space."""
-    points = np.empty((0, width)) if target is None else np.asarray(target, dtype=float)
-    if points.ndim != 2 or points.shape[1] < width or not np.isfinite(points).all():
-        return np.empty((0, width))
-    if len(points) > MOST_TARGET:
-        points = points[np.sort(np.random.default_rng(0).choice(len(points), MOST_TARGET, replace=False))]
-    return np.asarray(points[:, :width])
 
 
 def _flattened(own: Floats, drawn: Floats, others: Floats) -> Floats:
@@ -343,7 +334,15 @@ def _edges(values: np.ndarray) -> np.ndarray:
 def _draw_pairs(table: pd.DataFrame) -> Figure:
     from plotly.graph_objects import Heatmap
 
-    down, across = (_most_frequent(table, name) for name in ("given", "suggested"))
+    def by_number(label: str) -> tuple[int, float, str]:
+        try:
+            return 0, float(label), label
+        except ValueError:
+            return 1, 0.0, label
+
+    # The labels of an axis, in order; of very many, those with the most rows.
+    totals = [table.groupby(name)["rows"].sum().nlargest(_MOST_LABELS, keep="first") for name in ("given", "suggested")]
+    down, across = (sorted(map(str, most.index), key=by_number) for most in totals)
     counts: Any = np.zeros((len(down), len(across)), dtype=int)
     for given, suggested, rows in table[["given", "suggested", "rows"]].itertuples(index=False):
         if given in down and suggested in across:
@@ -388,19 +387,6 @@ def _draw_numbers(table: pd.DataFrame) -> Figure:
         )
     )
     return figure
-
-
-def _most_frequent(table: pd.DataFrame, column: str) -> list[str]:
-    """The labels of an axis, in order; of very many, those with the most rows."""
-    totals = table.groupby(column)["rows"].sum().nlargest(_MOST_LABELS, keep="first")
-    return sorted(map(str, totals.index), key=_by_number)
-
-
-def _by_number(label: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(label), label
-    except ValueError:
-        return 1, 0.0, label
 
 
 def _draw_plan(table: pd.DataFrame) -> Figure:
