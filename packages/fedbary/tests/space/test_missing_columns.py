@@ -66,7 +66,7 @@ def test_the_coordinator_s_report_has_a_table_of_it(protocol):
     result = fb.value(clients, people(seed=9), protocol=protocol, seed=0)
     table = missing_by_client(result)
     assert table["columns"] == ["size", "age"]
-    assert table["lines"] == [("b", ["–", "30 %"]), ("c", ["50 %", "–"])]
+    assert table["lines"] == [["b", "–", "30 %"], ["c", "50 %", "–"]]
 
 
 def test_owners_who_share_no_numbers_say_nothing_of_it():
@@ -79,5 +79,5 @@ def test_a_report_says_it_once():
 
     result = fb.value({"a": people(seed=1), "b": people(60, seed=2)}, people(seed=9), seed=0)
     shown = facts(result, today=date(2026, 1, 1))
-    assert shown["missing"]["lines"] == [("b", ["30 %"])]
+    assert shown["missing"]["lines"] == [["b", "30 %"]]
     assert not any("missing in column" in note["text"] for note in shown["client_notes"])

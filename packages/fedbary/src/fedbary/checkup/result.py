@@ -289,10 +289,7 @@ def _label(checkup: Checkup) -> dict[str, Any]:
     label = checkup.label
     return {
         "name": label.name,
-        "classes": [
-            {"name": name, "rows": f"{rows:,}", "share": percent(rows / checkup.rows)}
-            for name, rows in label.classes[:_MOST_CLASSES]
-        ],
+        "classes": [(name, f"{rows:,}", percent(rows / checkup.rows)) for name, rows in label.classes[:_MOST_CLASSES]],
         "more": max(len(label.classes) - _MOST_CLASSES, 0),
         "low": number(label.low),
         "mean": number(label.mean),

@@ -220,22 +220,18 @@ def missing_by_client(result: Valuation) -> dict[str, Any]:
                 shares.setdefault(name, {})[column] = float(share)
                 worst[column] = max(float(share), worst.get(column, 0.0))
     columns = sorted(worst, key=lambda column: (-worst[column], column))[:_MOST_COLUMNS]
-    lines = [(name, [whole_percent(said.get(column)) for column in columns]) for name, said in shares.items()]
+    lines = [[name, *(whole_percent(said.get(column)) for column in columns)] for name, said in shares.items()]
     return {"columns": columns, "lines": lines}
 
 
-def _rounds(history: pd.DataFrame) -> list[dict[str, str]]:
-    return [
-        {
-            "name": str(name),
-            "first": number(rounds["estimate"].iloc[0]),
-            "last": number(rounds["estimate"].iloc[-1]),
-            "best": number(rounds["estimate"].min()),
-            "rounds": number(rounds["round"].iloc[-1]),
-            "support": number(rounds["support"].iloc[-1]),
-        }
-        for name, rounds in history.groupby("client", sort=False)
-    ]
+def _rounds(history: pd.DataFrame) -> list[list[str]]:
+    """First, last and lowest estimate of every client, its rounds and its support."""
+    lines = []
+    for name, rounds in history.groupby("client", sort=False):
+        estimate = rounds["estimate"]
+        numbers = (estimate.iloc[0], estimate.iloc[-1], estimate.min(), *rounds[["round", "support"]].iloc[-1])
+        lines.append([str(name), *map(number, numbers)])
+    return lines
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

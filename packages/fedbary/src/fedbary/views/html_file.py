@@ -16,6 +16,8 @@ from fedbary.data.atomic import write_atomically
 from fedbary.errors import DataError
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from fedbary.views.display import Display
 
 _DEFAULT_HEIGHT = 450
@@ -35,18 +37,11 @@ def render(
     The Content-Security-Policy names each script by its hash, so that text from data can never run, wherever it
     lands; and nothing can be fetched or sent.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    loader = PackageLoader("fedbary.views")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,  # clients choose their own names, columns and labels
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    sources = [loader.get_source(environment, name)[0] for name in ("charts.js", *scripts)]
+    environment = templates()
+    assert environment.loader is not None
+    sources = [environment.loader.get_source(environment, name)[0] for name in ("charts.js", *scripts)]
     library, library_hash = _plotly() if displays else ("", None)
     hashes = [_hash(source.encode("utf-8")) for source in sources] + ([library_hash] if library_hash else [])
     allowed = " ".join(f"'{one}'" for one in hashes) or "'none'"
@@ -63,6 +58,19 @@ def render(
         }
     )
     return str(text)
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("fedbary.views"),
+        autoescape=True,  # clients choose their own names, columns and labels
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def json_inside_html(content: Any) -> Any:

@@ -6,7 +6,6 @@ blank line. Texts come from data and are shown as they are, whatever a renderer'
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -98,16 +97,16 @@ class Page:
 
     def notebook(self) -> str:
         """The same inside a page of somebody else's."""
-        return f"<div>{''.join(map(_html, self.parts))}</div>"
+        from fedbary.views.html_file import templates
+
+        shown = templates().get_template("parts.html").module.part  # type: ignore[attr-defined]
+        return f"<div>{''.join(str(shown(part)) for part in self.parts)}</div>"
 
     def html(self, title: str) -> str:
         """A file of its own, which works offline: no script runs, and nothing is fetched or sent."""
-        from markupsafe import Markup
-
         from fedbary.views.html_file import render
 
-        body = Markup("\n").join(Markup(_html(part)) for part in self.parts)  # noqa: S704 - escaped there
-        return render("page.html", {"title": title, "body": body})
+        return render("page.html", {"title": title, "parts": self.parts})
 
 
 def plain(value: Any) -> Any:
@@ -162,30 +161,3 @@ def _markdown(part: Part) -> str:
             return "\n".join(f"- {literal(what)}: {literal(place)}" for what, place in part.places.items())
     text = literal(words_of(part).strip(), 2000)
     return f"## {text}" if text and isinstance(part, Line) and part.look == HEADING else text
-
-
-def _html(part: Part) -> str:
-    match part:
-        case Items():
-            return f"<ul>{''.join(_tag('li', line) for line in part.lines)}</ul>"
-        case Grid():
-            # A notebook does not know our classes.
-            right, left = ' class="n" style="text-align:right"', ' style="text-align:left"'
-            looks = [right if name in part.numeric else left for name in part.columns]
-            head = "".join(_tag("th", name, look) for name, look in zip(part.columns, looks, strict=True))
-            rows = ["".join(_tag("td", cell, look) for cell, look in zip(row, looks, strict=True)) for row in part.rows]
-            body = "".join(f"<tr>{row}</tr>" for row in rows)
-            more = _tag("p", part.more, ' class="hint"') if part.more else ""
-            return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}'
-        case Files():
-            rows = [_tag("th", what) + _tag("td", place) for what, place in part.places.items()]
-            return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
-    if not words_of(part):
-        return ""
-    if isinstance(part, Line) and part.whole:
-        return f"<pre>{html.escape(part.words)}</pre>"
-    return _tag("h2" if isinstance(part, Line) and part.look == HEADING else "p", part)
-
-
-def _tag(name: str, content: object, more: str = "") -> str:
-    return f"<{name}{more}><bdi>{html.escape(words_of(content))}</bdi></{name}>"

@@ -166,9 +166,7 @@ def test_it_holds_no_row_even_where_one_process_held_all(made_up, tmp_path):
 
 def test_rounds_settings_versions_and_notes_are_told(made_up, tmp_path):
     told = facts(made_up(["a"], sketch_error=1.23456789), today=TODAY)
-    assert told["rounds"] == [
-        {"name": "a", "first": "11", "last": "4.33", "best": "4.33", "rounds": "2", "support": "8"}
-    ]
+    assert told["rounds"] == [["a", "11", "4.33", "4.33", "2", "8"]]  # first, last, lowest, rounds, support
     assert told["settings"]["space.metric"] == "euclidean"
     assert told["settings"]["sketch_error"] == "1.235"
     assert "ε spent by each client" not in {name for name, *_ in told["tiles"]}
