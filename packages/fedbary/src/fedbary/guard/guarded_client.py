@@ -20,8 +20,6 @@ from fedbary.guard.policy import (
     FLAGGED,
     OwnerPolicy,
     asked_digest,
-    delta_of,
-    epsilon_of,
     message_key,
     most_messages,
     settings_digest,
@@ -158,7 +156,7 @@ class GuardedClient:
         settings = policy.applied(asked)
         secret = secrets.randbits(62) if getattr(settings, "fresh_secret", False) else seed
         release = None if policy.trust_server else ReleasedTables(ledger, secret=seed)
-        if release is not None and not epsilon_of(settings):
+        if release is not None and not settings.trust.epsilon:
             release.require(table.label_name)
         inner: ClientProtocol
         try:
@@ -172,7 +170,7 @@ class GuardedClient:
             ledger=ledger,
             run=run,
             data=content_digest(table),
-            declared=Declared.of(table, private=epsilon_of(settings) > 0.0),
+            declared=Declared.of(table, private=settings.trust.epsilon > 0.0),
             rules=rules,
             cards=ledger.path.parent / _CARDS,
             release=release,
@@ -224,7 +222,7 @@ class GuardedClient:
         It is told once for a question, of the released rows. A server that chose the scoring model could single out
         rows by a smaller count. With ε nothing is said, as it would not be covered.
         """
-        if not self._policy.share_flag_counts or epsilon_of(self.settings) or self._flags_told:
+        if not self._policy.share_flag_counts or self.settings.trust.epsilon or self._flags_told:
             return None
         if isinstance(self.settings, Cards) and not self._question:  # the card left before, and no question is open
             return None
@@ -288,29 +286,35 @@ class GuardedClient:
         waiting = self._ledger.read().unanswered(self._run, asked)
         if waiting is None:
             entry = replace(self._entry(message), asked=asked, data=self._data)
-            entry = replace(entry, epsilon=epsilon_of(self.settings), delta=delta_of(self.settings))
+            entry = replace(entry, epsilon=float(self.settings.trust.epsilon), delta=float(self.settings.trust.delta))
             waiting = self._ledger.open_question(entry, **self._policy.limits).question
         self._question = waiting
 
     def _without_a_question(self, message: Message) -> Reply | None:
-        """What leaves though no question is counted: a card that left before, or that a model has come."""
+        """What leaves though no question is counted: a card that left before, or that a model has come.
+
+        A card leaves again for the very question for which it left since the owner's last decision.
+        """
         if not isinstance(self.settings, Cards) or self._declared is None:
             return None
         if message.kind == "card":
-            return self._card_again(message)
+            asked = asked_digest(self.settings, message)
+            if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
+                return None
+            kept = kept_reply(self._cards / f"{asked}.npz")
+            return None if kept is None else replace(self._with_consent(kept), round=message.round)
         if message.kind not in ("model", "evidence", "flags"):
             return None
         spent = not self._question and self._ledger.read().left(self.settings.name, self._policy.most_questions) == 0
-        return self._looked_at(message) if spent or tells_nothing(self.settings, message) else None
-
-    def _card_again(self, message: Message) -> Reply | None:
-        """The card that left for this very question since the owner's last decision."""
-        assert isinstance(self.settings, Cards)
-        asked = asked_digest(self.settings, message)
-        if self._cards is None or self._question or self._ledger.read(head_needed=True).answered(asked) is None:
+        if not spent and not tells_nothing(self.settings, message):
             return None
-        kept = kept_reply(self._cards / f"{asked}.npz")
-        return None if kept is None else replace(self._with_consent(kept), round=message.round)
+        # The owner's half reads it, and nothing leaves but that it has come.
+        self._declared.check(message, self.settings.min_group)
+        try:
+            self._inner.answer(message)
+        except Exception as error:
+            log_error(error, "failed")
+        return Reply(message.round, {"rows": self._declared.rows} if message.kind == "model" else {})
 
     def _kept(self, message: Message, made: Reply) -> Reply:
         """A card that is about to leave is kept before."""
@@ -326,16 +330,6 @@ class GuardedClient:
         if self.settings.epsilon is not None:
             return reply
         return replace(card_reply(replace(card_of(reply), shared=self.settings.shared)), round=reply.round)
-
-    def _looked_at(self, message: Message) -> Reply:
-        """Let the owner's half read a message of which nothing may leave but that it has come."""
-        assert self._declared is not None
-        self._declared.check(message, self.settings.min_group)
-        try:
-            self._inner.answer(message)
-        except Exception as error:
-            log_error(error, "failed")
-        return Reply(message.round, {"rows": self._declared.rows} if message.kind == "model" else {})
 
     def _refused(self, message: Message, found: Failure) -> Failure:
         try:
@@ -357,7 +351,7 @@ class GuardedClient:
     def _terms(self, message: Message, found: Reply | Failure) -> dict[str, Any]:
         """What is in force as something leaves: thresholds, and the lines of the policy that allow it."""
         settings, policy = self.settings, self._policy
-        private, least = epsilon_of(settings) > 0.0, settings.min_group
+        private, least = settings.trust.epsilon > 0.0, settings.min_group
         trusted = policy.trust_server and getattr(settings, "policy", "trusted") == "trusted"
         keys = ["protocols", "min_group", "max_questions"]
         keys += ["epsilon_budget", "max_epsilon", "max_delta"] if private else ["trust_server"] if trusted else []
@@ -383,7 +377,7 @@ class GuardedClient:
                 classes = len(set(self._labels.tolist())) - len(set(released.rows.labels.tolist()))
             left_out = released.declared - len(released.rows)
             terms["suppressed"] = {"rows": left_out, "classes": classes, "columns": len(released.naming)}
-        return terms | ({"epsilon": epsilon_of(settings)} if private else {"min_group": least})
+        return terms | ({"epsilon": float(settings.trust.epsilon)} if private else {"min_group": least})
 
     def _outcome(self, message: Message, found: Reply | Failure) -> Entry:
         entry = replace(self._entry(message), data=self._data, terms=self._terms(message, found))

@@ -24,7 +24,7 @@ from fedbary.guard.guarded_client import GuardedClient, refusal
 from fedbary.guard.ledger import FAILURE, FREE, REFUSAL, REPLY, Account, Entry
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import LOGGER, log_error, owner_log, save_rows
-from fedbary.guard.policy import OwnerPolicy, asked_digest, delta_of, epsilon_of, message_key, most_messages
+from fedbary.guard.policy import OwnerPolicy, asked_digest, message_key, most_messages
 from fedbary.notes import Note, notes_from_text, notes_to_text
 from fedbary.protocols.forms import Exchange, check_message
 from fedbary.protocols.halves import UnusableClient
@@ -241,7 +241,7 @@ def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer
     if policy is not None and account is not None and not before.client:
         _afford(message, envelope, settings, policy, account)
     reading = before.reading if before.client else asked_reading(message)
-    private = epsilon_of(settings) > 0.0
+    private = settings.trust.epsilon > 0.0
     client: GuardedClient | _SimulatedClient
     table: Table | None = None
     if policy is None:
@@ -325,7 +325,7 @@ def _afford(message: Message, envelope: Envelope, settings: Settings, policy: Ow
     asks = asked_digest(settings, message)
     card_again = message.kind == "card" and account.answered(asks) is not None
     if not card_again and account.unanswered(envelope.session, asks) is None:
-        question = Entry(protocol=settings.name, epsilon=epsilon_of(settings), delta=delta_of(settings))
+        question = Entry(protocol=settings.name, epsilon=settings.trust.epsilon, delta=settings.trust.delta)
         account.afford(question, **policy.limits)
 
 
@@ -415,7 +415,7 @@ class _SimulatedClient:
         secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
         self._half: ClientProtocol
         try:
-            table = simulated_table(config, asked.simulation, reading, private=epsilon_of(asked.protocol) > 0.0)
+            table = simulated_table(config, asked.simulation, reading, private=asked.protocol.trust.epsilon > 0.0)
             self._half = asked.protocol.client(table, rules=asked.rules, seed=secret)
         except Exception as error:
             self._half = UnusableClient(error)

@@ -147,7 +147,7 @@ class OwnerPolicy:
         for limit, most in limits.items():
             if epsilon is not None and most is not None and epsilon > most:
                 raise PrivacyError("guard.epsilon-too-large", epsilon=epsilon, key=limit)
-        if (delta := delta_of(settings)) > self.max_delta:
+        if (delta := settings.trust.delta) > self.max_delta:
             raise PrivacyError("guard.delta-too-large", delta=delta, most=self.max_delta)
         if isinstance(settings, Interpolation):
             if not self.trust_server and settings.rounds >= min_group:
@@ -288,16 +288,6 @@ def most_messages(settings: Settings) -> int:
     if isinstance(settings, Interpolation):
         return settings.rounds + _INTERPOLATION
     return _CARDS if isinstance(settings, Cards) else 1
-
-
-def epsilon_of(settings: Settings) -> float:
-    """What a question costs; 0 without ε."""
-    return float(getattr(settings, "epsilon", None) or 0.0)
-
-
-def delta_of(settings: Settings) -> float:
-    """The δ of a question; 0 without ε, and where ε needs none."""
-    return float(getattr(settings, "delta", 0.0)) if epsilon_of(settings) else 0.0
 
 
 def tells_nothing(settings: Settings, message: Message) -> bool:
