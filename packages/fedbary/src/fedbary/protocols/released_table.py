@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fedbary.data.table import Table
 from fedbary.errors import PrivacyError
-from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.protocols.cards.card import Card, CardColumn, laid_out
 from fedbary.protocols.cards.exact_card import (
     MOST_COORDINATES,
     by_name,
@@ -283,29 +283,18 @@ def _few_have_both(points: Floats, columns: tuple[CardColumn, ...], min_group: i
     at = np.flatnonzero((two | shared) & (least < most))
     has = np.where(two[at], points[:, at] == most[at], points[:, at] != middle[at]).astype(np.float64)
     both, each = has.T @ has, has.sum(axis=0)
-    few = _is_few(both, min_group)
+    few = (both > 0.5) & (both < min_group - 0.5)
     binary = np.outer(two[at], two[at])
     for cell in (each[:, None] - both, each[None, :] - both, count - each[:, None] - each[None, :] + both):
-        few |= binary & _is_few(cell, min_group)
+        few |= binary & (cell > 0.5) & (cell < min_group - 0.5)
     np.fill_diagonal(few, val=False)
-    column_of = _columns_of(columns, width)
+    # Coordinates of levels are one column; every other coordinate is a column of its own.
+    column_of = np.arange(width)
+    for column, own, marks in laid_out(columns):
+        if column.kind == "categorical":
+            column_of[own.start : marks.stop] = own.start
     member = np.equal.outer(np.unique(column_of), column_of[at]).astype(np.float64)
     few = (member.T @ ((member @ few @ member.T) > 0) @ member) > 0
     untold = np.zeros((width, width), dtype=bool)
     untold[np.ix_(at, at)] = few & (column_of[at][:, None] != column_of[at][None, :])
     return untold
-
-
-def _is_few(rows: Floats, min_group: int) -> NDArray[np.bool_]:
-    return np.asarray((rows > 0.5) & (rows < min_group - 0.5))
-
-
-def _columns_of(columns: tuple[CardColumn, ...], width: int) -> NDArray[np.int64]:
-    """Which coordinates are one column of levels; every other coordinate is a column of its own."""
-    places = np.arange(width)
-    start = 0
-    for column in columns:
-        if column.kind == "categorical":
-            places[start : start + column.coordinates] = start
-        start += column.coordinates
-    return places

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
@@ -148,13 +148,20 @@ class Card:
 
     @property
     def width(self) -> int:
-        """Number of coordinates."""
         return len(self.centre)
 
     @property
     def full(self) -> bool:
         """Whether products of different coordinates are known."""
         return self.second.ndim == 2
+
+    @property
+    def squares(self) -> Floats:
+        return np.diag(self.second) if self.full else self.second
+
+    @property
+    def mean(self) -> Floats:
+        return np.asarray(self.centre + self.sums.sum(axis=0) / max(float(self.counts.sum()), 1.0))
 
     def about(self, centre: Floats) -> Card:
         """The same moments about another centre."""
@@ -230,6 +237,15 @@ class Card:
             raise ValueError("arrays of other shapes")
 
 
+def laid_out(columns: Iterable[CardColumn]) -> Iterator[tuple[CardColumn, slice, slice]]:
+    """Columns, each with the coordinates of its values and those that mark missing cells."""
+    start = 0
+    for column in columns:
+        middle, end = start + column.values, start + column.coordinates
+        yield column, slice(start, middle), slice(middle, end)
+        start = end
+
+
 def joined(cards: Iterable[Card]) -> Card:
     """One exact card for several of tables with the same columns, whose rows are all different.
 
@@ -244,14 +260,27 @@ def joined(cards: Iterable[Card]) -> Card:
 
 
 def _both(one: Card, other: Card) -> Card:
-    columns = tuple(map(_both_columns, one.columns, other.columns))
+    columns = tuple(
+        replace(own, levels=tuple(sorted({*own.levels, *its.levels})), lacks=own.lacks or its.lacks)
+        for own, its in zip(one.columns, other.columns, strict=True)
+    )
     classes = tuple(sorted({*one.classes, *other.classes}))
     one, other = (_widened(card, columns, classes) for card in (one, other))
-    moved = _fillings(one, other)
-    one, other = _filled(one, moved[0]), _filled(other, moved[1])
+    values: list[int] = []
+    marks: list[int] = []
+    for column, own, missing in laid_out(columns):
+        if column.lacks and column.kind != "categorical":
+            values += range(own.start, own.stop)
+            marks += range(missing.start, missing.stop)
+    # Missing cells of each card lie at the mean of its own, its centre, and move to the mean of all that are there;
+    # these are counts of cells, so that what is below a half is none.
+    there, more = (np.round(card.counts.sum() * (1.0 - card.mean[marks])) for card in (one, other))
+    mean, further = one.mean[values], other.mean[values]
+    middle = np.where(there > 0, mean + more / np.maximum(there + more, 1.0) * (further - mean), further)
+    one, other = _filled(one, values, marks, middle - mean), _filled(other, values, marks, middle - further)
     share = other.counts.sum() / max(float(one.counts.sum() + other.counts.sum()), 1.0)
-    middle = one.centre + share * (other.centre - one.centre)
-    one, other = one.about(middle), other.about(middle)
+    centre = one.centre + share * (other.centre - one.centre)
+    one, other = one.about(centre), other.about(centre)
     return replace(
         one,
         rows=one.rows + other.rows,
@@ -261,23 +290,18 @@ def _both(one: Card, other: Card) -> Card:
     )
 
 
-def _both_columns(one: CardColumn, other: CardColumn) -> CardColumn:
-    return replace(one, levels=tuple(sorted({*one.levels, *other.levels})), lacks=one.lacks or other.lacks)
-
-
 def _widened(card: Card, columns: tuple[CardColumn, ...], classes: tuple[str, ...]) -> Card:
     """The same rows with coordinates and classes that none of them has."""
     if columns == card.columns and classes == card.classes:
         return card
     width = sum(column.coordinates for column in columns) + (card.kind == "number")
-    places, start = [], 0
-    for own, column in zip(card.columns, columns, strict=True):
+    places: list[int] = []
+    for own, (column, values, marks) in zip(card.columns, laid_out(columns), strict=True):
         if own.kind == "categorical":
-            at = {level: start + place for place, level in enumerate(column.levels)}
-            places += [at[level] for level in own.levels] + [start + len(column.levels)] * own.lacks
+            at = {level: values.start + place for place, level in enumerate(column.levels)}
+            places += [at[level] for level in own.levels] + [marks.start] * own.lacks
         else:
-            places += range(start, start + own.coordinates)
-        start += column.coordinates
+            places += range(values.start, values.start + own.coordinates)
     places += [width - 1] * (card.kind == "number")
     known = [classes.index(name) for name in card.classes]
     centre, counts = np.zeros(width), np.zeros(len(classes))
@@ -287,41 +311,10 @@ def _widened(card: Card, columns: tuple[CardColumn, ...], classes: tuple[str, ..
     return replace(card, columns=columns, classes=classes, centre=centre, counts=counts, sums=sums, second=second)
 
 
-def _marked(columns: tuple[CardColumn, ...]) -> tuple[list[int], list[int]]:
-    """Coordinates of numbers that may be missing, and those that say so."""
-    values: list[int] = []
-    marks: list[int] = []
-    start = 0
-    for column in columns:
-        if column.lacks and column.kind != "categorical":
-            values += range(start, start + column.width)
-            marks += range(start + column.width, start + 2 * column.width)
-        start += column.coordinates
-    return values, marks
-
-
-def _fillings(one: Card, other: Card) -> tuple[Floats, Floats]:
-    """By how much missing cells of each card have to move to lie at the mean of all cells that are there.
-
-    They lie at the mean of the card's own, which is its centre.
-    """
-    values, marks = _marked(one.columns)
-    # Counts of cells, so that what is below a half is none.
-    there, more = (np.round(card.counts.sum() * (1.0 - _means(card)[marks])) for card in (one, other))
-    mean, further = _means(one)[values], _means(other)[values]
-    middle = np.where(there > 0, mean + more / np.maximum(there + more, 1.0) * (further - mean), further)
-    return middle - mean, middle - further
-
-
-def _means(card: Card) -> Floats:
-    return np.asarray(card.centre + card.sums.sum(axis=0) / max(float(card.counts.sum()), 1.0))
-
-
-def _filled(card: Card, moved: Floats) -> Card:
+def _filled(card: Card, values: list[int], marks: list[int], moved: Floats) -> Card:
     """The card with its missing cells moved: a linear map, about a centre that moves along."""
     if not moved.any():
         return card
-    values, marks = _marked(card.columns)
     centre, sums, second = card.centre.copy(), card.sums.copy(), card.second.copy()
     centre[values] += moved * centre[marks]
     sums[:, values] += moved * sums[:, marks]
@@ -332,48 +325,32 @@ def _filled(card: Card, moved: Floats) -> Card:
 
 def check_card(card: Card) -> None:
     """Refuse counts beyond the rows, means beyond what a column can have, and products that no rows have."""
-    _check_counts(card)
-    if card.release is not None:  # with noise, what is summed may have any value
-        return
-    _check_marks(card)
-    _check_products(card)
-
-
-def _check_counts(card: Card) -> None:
+    exact, held = card.release is None, card.counts > 0
     noise = 0.0 if card.release is None else _DEVIATIONS * sqrt(2.0) * card.release.sigma
-    exact = card.release is None
     if float(card.counts.min()) < -noise or (exact and (card.counts != np.round(card.counts)).any()):
         raise ProtocolError("protocols.card-counts-none")
     if float(card.counts.sum()) > card.rows + noise * sqrt(len(card.counts)):
         raise ProtocolError("protocols.card-counts", rows=card.rows)
-
-
-def _check_marks(card: Card) -> None:
-    """A level, or a missing cell, is there in none to all rows of a class."""
-    start, held = 0, card.counts > 0
+    if not exact:  # with noise, what is summed may have any value
+        return
     if not held.all() and np.abs(card.sums[~held]).max(initial=0.0) > 0.0:
         raise ProtocolError("protocols.card-counts-none")
+    # A level, or a missing cell, is there in none to all rows of a class.
     means = card.centre + card.sums[held] / card.counts[held, None]
-    for column in card.columns:
-        first = start if column.kind == "categorical" else start + column.values
-        marks = means[:, first : start + column.coordinates]
-        start += column.coordinates
-        several = column.kind == "categorical" and marks.size and float(marks.sum(axis=1).max()) > 1.0 + _ROUNDING
+    for column, values, missing in laid_out(card.columns):
+        levels = column.kind == "categorical"
+        marks = means[:, (values if levels else missing).start : missing.stop]
+        several = levels and marks.size and float(marks.sum(axis=1).max()) > 1.0 + _ROUNDING
         if several or (marks.size and not -_ROUNDING <= float(marks.min()) <= float(marks.max()) <= 1.0 + _ROUNDING):
             raise ProtocolError("protocols.card-levels", column=column.name)
-
-
-def _check_products(card: Card) -> None:
-    """Squares of at least what the class means make of them, and a matrix of products that is one."""
-    squares = np.diag(card.second) if card.full else card.second
-    held = card.counts > 0
+    # Squares are at least what the class means make of them, and a matrix of products is one.
+    squares = card.squares
     of_means = (card.sums[held] ** 2 / card.counts[held, None]).sum(axis=0)
     if (squares < 0).any() or (of_means > squares * (1.0 + _ROUNDING) + _ROUNDING * squares.max(initial=0.0)).any():
         raise ProtocolError("protocols.card-not-moments")
-    if not card.full:
-        return
-    scale = np.sqrt(np.where(squares > 0, squares, 1.0))
-    correlation = card.second / np.outer(scale, scale)
-    uneven = np.abs(correlation - correlation.T).max(initial=0.0) > _ROUNDING
-    if uneven or float(np.linalg.eigvalsh(correlation)[0]) < -_ROUNDING * len(correlation):
-        raise ProtocolError("protocols.card-not-moments")
+    if card.full:
+        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+        correlation = card.second / np.outer(scale, scale)
+        uneven = np.abs(correlation - correlation.T).max(initial=0.0) > _ROUNDING
+        if uneven or float(np.linalg.eigvalsh(correlation)[0]) < -_ROUNDING * len(correlation):
+            raise ProtocolError("protocols.card-not-moments")

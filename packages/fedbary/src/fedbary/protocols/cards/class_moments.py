@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +64,6 @@ class ClassMoments:
 
     @property
     def rows(self) -> float:
-        """Rows of all classes."""
         return float(self.counts.sum())
 
     @property
@@ -104,22 +105,22 @@ def repaired(moments: ClassMoments) -> tuple[Floats, Floats, Floats]:
     it varies. The covariance is about the shrunk means, so that it also holds what is not known of them; its
     eigenvalues are at least of the size of the noise in it.
     """
-    counts = _counts(moments)
+    # Shrunk by v/(v + noise), v = max(var(n) − noise, 0); at least one row each, or as many as noise makes up.
+    counts, noisy = moments.counts, moments.noise.count
+    if len(counts) > 1:
+        spread = max(float(counts.var(ddof=1)) - noisy, 0.0)
+        counts = counts.mean() + (counts - counts.mean()) * (spread / (spread + noisy) if noisy > 0.0 else 1.0)
+    counts = np.maximum(counts, max(1.0, float(np.sqrt(noisy))))
     shares = counts / counts.sum()
     grand = moments.sums.sum(axis=0) / counts.sum()
     apart = _shrunk(moments.sums / counts[:, None] - grand, moments.noise.sum / counts**2)
     second = moments.second if moments.full else np.diag(moments.second)
     covariance = second / counts.sum() - np.outer(grand, grand) - (apart.T * shares) @ apart
-    return counts, grand + apart, _bounded(covariance, np.sqrt(moments.noise.product) / counts.sum(), moments.full)
-
-
-def _counts(moments: ClassMoments) -> Floats:
-    """Shrunk by v/(v + noise), v = max(var(n) − noise, 0); at least one row each, or as many as noise makes up."""
-    counts, noise = moments.counts, moments.noise.count
-    if len(counts) > 1:
-        spread = max(float(counts.var(ddof=1)) - noise, 0.0)
-        counts = counts.mean() + (counts - counts.mean()) * (spread / (spread + noise) if noise > 0.0 else 1.0)
-    return np.maximum(counts, max(1.0, float(np.sqrt(noise))))
+    # With eigenvalues that noise of this deviation in every product cannot have made up.
+    noise = np.sqrt(moments.noise.product) / counts.sum()
+    least = _FLOOR * noise * np.sqrt(len(covariance) if moments.full else 2.0)
+    values, directions = np.linalg.eigh(covariance)
+    return counts, grand + apart, np.asarray((directions * np.maximum(values, least)) @ directions.T)
 
 
 def _shrunk(apart: Floats, noise: Floats) -> Floats:
@@ -139,13 +140,6 @@ def _shrunk(apart: Floats, noise: Floats) -> Floats:
     values, directions = np.linalg.eigh(between)
     values = np.maximum(values, 0.0)
     return np.asarray(((apart @ directions) * (values / (values + noise[:, None]))) @ directions.T)
-
-
-def _bounded(covariance: Floats, noise: float, full: bool) -> Floats:
-    """With eigenvalues that noise of this deviation in every product cannot have made up."""
-    least = _FLOOR * noise * np.sqrt(len(covariance) if full else 2.0)
-    values, directions = np.linalg.eigh(covariance)
-    return np.asarray((directions * np.maximum(values, least)) @ directions.T)
 
 
 def discriminant(total: ClassMoments, centre: Floats, scale: Floats) -> Discriminant:
@@ -180,9 +174,9 @@ class Sums:
 
     def __init__(self, parts: Sequence[ClassMoments]) -> None:
         self._parts = list(parts)
-        self._all = _total([part.diagonal() for part in parts])
+        self._all = reduce(add, [part.diagonal() for part in parts])
         full = [part for part in parts if part.full]
-        self._full = _total(full) if full else None
+        self._full = reduce(add, full) if full else None
         self._all_full = len(full) == len(self._parts)
 
     def without(self, place: int | None) -> ClassMoments:
@@ -237,13 +231,6 @@ class Holders:
 
     def _agreed(self, place: int) -> Bools:
         return np.asarray(self._all_closed == self._closed[place])
-
-
-def _total(parts: Sequence[ClassMoments]) -> ClassMoments:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found + part
-    return found
 
 
 def _minus(total: ClassMoments, part: ClassMoments) -> ClassMoments:

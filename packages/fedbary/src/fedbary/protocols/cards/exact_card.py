@@ -116,13 +116,23 @@ def narrowed(table: Table) -> Table:
 
     The directions depend on the block's name and width alone. Each row's numbers are a function of its own cells.
     """
-    return changed(table, _narrowed) if any(map(_is_wide, table.head().columns.values())) else table
+    first = table.head().columns
+    wide = [name for name, own in first.items() if own.ndim == 2 and own.shape[1] > MOST_COORDINATES]
+
+    def in_directions(part: Table) -> Table:
+        blocks = {name: np.asarray(part.columns[name], dtype=np.float64) for name in wide}
+        few = {name: project(block, _directions(name, block.shape[1])) for name, block in blocks.items()}
+        return part.replace(columns={**part.columns, **few})
+
+    return changed(table, in_directions) if wide else table
 
 
 def by_name(table: Table) -> Table:
     """The table with its columns in the order of their names: their order in a file must move nothing."""
-    names = list(table.head().columns)
-    return table if names == sorted(names) else changed(table, _by_name)
+    names = sorted(table.head().columns)
+    if list(table.head().columns) == names:
+        return table
+    return changed(table, lambda part: part.replace(columns={name: part.columns[name] for name in names}))
 
 
 def as_in(table: Table, schema: Schema) -> Table:
@@ -138,23 +148,6 @@ def widths_in(widths: Mapping[str, int | None], schema: Schema) -> dict[str, int
         name: _DIRECTIONS + 1 if name in narrow and (width or 1) > MOST_COORDINATES else width
         for name, width in widths.items()
     }
-
-
-def _by_name(table: Table) -> Table:
-    return table.replace(columns={name: table.columns[name] for name in sorted(table.columns)})
-
-
-def _narrowed(table: Table) -> Table:
-    wide = {
-        name: project(np.asarray(values, dtype=np.float64), _directions(name, values.shape[1]))
-        for name, values in table.columns.items()
-        if _is_wide(values)
-    }
-    return table.replace(columns={**table.columns, **wide})
-
-
-def _is_wide(values: NDArray[np.generic]) -> bool:
-    return values.ndim == 2 and values.shape[1] > MOST_COORDINATES
 
 
 @lru_cache(maxsize=4)

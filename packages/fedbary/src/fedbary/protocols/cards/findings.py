@@ -74,35 +74,24 @@ class Findings:
 
     def of(self, name: str) -> list[Note]:
         """Those of one client."""
-        coding = self._coding(name) if self._schema.label.kind == "classes" else None
-        used = {column.name for column in self._schema.columns}
-        shares = missing_of_columns(self._cards[name])
-        lacking = lacking_notes({column: share for column, share in shares.items() if column in used})
-        return [*([] if coding is None else [coding]), *self._levels(name), *self._columns_off(name), *lacking]
-
-    def _coding(self, name: str) -> Note | None:
-        """Labels of which no other client has any, and that look like theirs in other clothes, or are all it has."""
-        own = self._cards[name].classes
-        meant, common = self._meant(own, self._holders)
-        if meant:
-            return Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())})
-        if own and common and all(self._holders[label] == 1 for label in own):
-            return Note("schema.unknown-classes", {"count": len(own), "classes": tuple(own[:_MOST_NAMED])})
-        return None
-
-    def _levels(self, name: str) -> list[Note]:
-        """Columns of categories with levels that no other client has, and that look like theirs in other clothes."""
-        found = []
-        used = {column.name for column in self._schema.columns}
-        for column in (one for one in self._cards[name].columns if one.name in used):
-            meant, _ = self._meant(column.levels, self._holders_of_levels[column.name])
+        own, used = self._cards[name], {column.name for column in self._schema.columns}
+        notes: list[Note] = []
+        if self._schema.label.kind == "classes":
+            # Labels of which no other client has any, and that look like theirs in other clothes, or are all it has.
+            meant, common = self._meant(own.classes, self._holders)
             if meant:
-                facts: dict[str, Fact] = {
-                    "found": tuple(meant)[:_MOST_NAMED],
-                    "meant": tuple(meant.values())[:_MOST_NAMED],
-                }
-                found.append(Note(LEVEL_CODING, {"column": column.name, **facts}))
-        return found[:MOST_COLUMNS]
+                notes.append(Note("schema.other-coding", {"found": tuple(meant), "meant": tuple(meant.values())}))
+            elif own.classes and common and all(self._holders[label] == 1 for label in own.classes):
+                facts: dict[str, Fact] = {"count": len(own.classes), "classes": own.classes[:_MOST_NAMED]}
+                notes.append(Note("schema.unknown-classes", facts))
+        levels = []
+        for column in own.columns:
+            meant, _ = self._meant(column.levels, self._holders_of_levels[column.name])
+            if meant and column.name in used:
+                written, names = tuple(meant)[:_MOST_NAMED], tuple(meant.values())[:_MOST_NAMED]
+                levels.append(Note(LEVEL_CODING, {"column": column.name, "found": written, "meant": names}))
+        shares = {column: share for column, share in missing_of_columns(own).items() if column in used}
+        return [*notes, *levels[:MOST_COLUMNS], *self._columns_off(name), *lacking_notes(shares)]
 
     def _meant(self, own: Sequence[str], holders: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
         """What names that one client alone has probably mean, and the names that most of the others have."""
@@ -116,8 +105,8 @@ class Findings:
             return []
         beside, at = self._beside, self._places[name]
         odd: list[tuple[float, dict[str, Fact]]] = []
-        start = 0
         for column in self._schema.columns:
+            start = self._schema.slices[column.name].start
             for place in range(0 if column.kind == "categorical" else column.width):
                 strength = float(beside.strength[at, start + place])
                 # Among pixels some hardly ever vary; one is off where it varies more than any pixel does.
@@ -129,7 +118,6 @@ class Findings:
                         "spread": float(f"{beside.times[at, start + place]:.2g}"),
                     }
                     odd.append((strength, facts))
-            start += column.coordinates
         worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
         return [Note(COLUMN_OFF, facts) for _, facts in worst]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -56,9 +56,10 @@ class Models:
         if reference is not None:
             trusted = [len(self._parts)]
             self._parts.append(reference.moments())
-        self._weights = _believed(self._parts)
         if robust:
             self._weights = robust_weights(self._parts, trusted=trusted, numeric=self._numeric)
+        else:
+            self._weights = Weights.of_all(self._parts)
         believed = self._weights.applied(self._parts)
         self._sums = Sums(believed)
         self._coordinates = common_coordinates(self._sums.without(None))
@@ -72,22 +73,15 @@ class Models:
         self._holders = Holders(rows, shared)
         self._open = {place: at for at, place in enumerate(np.flatnonzero(shared).tolist())}
         self._open_sums = Sums([believed[place] for place in self._open]) if trusted else None
-        self._apart: Apart | None = None
 
-    @property
-    def spread(self) -> float:
-        """Root of the mean squared distance of the target's rows from their mean."""
-        return self._distances().spread
+    @cached_property
+    def apart(self) -> Apart:
+        """How far each client is at least from the target: the reference, or the barycenter of all cards."""
+        target = None if self._reference is None else self._parts[-1]
+        return apart(self._parts, self._weights, target, numeric=self._numeric)
 
     def distances(self) -> dict[str, float]:
-        """How far each client is at least from the target: the reference, or the barycenter of all cards."""
-        return dict(zip(self._places, self._distances().distances.tolist(), strict=False))
-
-    def _distances(self) -> Apart:
-        if self._apart is None:
-            target = None if self._reference is None else self._parts[-1]
-            self._apart = apart(self._parts, self._weights, target, numeric=self._numeric)
-        return self._apart
+        return dict(zip(self._places, self.apart.distances.tolist(), strict=False))
 
     def judge(self, seed: int) -> WorthJudge:
         """Rows that coalitions are tested on: the reference's, or rows drawn from all cards together."""
@@ -115,7 +109,9 @@ class Models:
         """What a client judges its rows by."""
         known = self.known(name)
         moments, coordinates = self._behind(name)
-        return self._with_reference(self._classes(known), discriminant(restricted(moments, known), *coordinates))
+        classes, others = self._classes(known), discriminant(restricted(moments, known), *coordinates)
+        fitted = None if self._reference is None else self._reference.fitted(others, classes)
+        return replace(JudgingModel(classes, others), reference=fitted)
 
     def _behind(self, name: str) -> tuple[ClassMoments, tuple[Floats, Floats]]:
         """The moments that a client's model is made of, and its coordinates.
@@ -229,30 +225,26 @@ class Models:
             told = replace(told, scatter=told.scatter[np.append(self.known(name), True)])
         return replace(model, weights=weights, held_out=told)
 
-    def relative_shares(self) -> list[Estimate | None]:
+    def relative_shares(self) -> dict[str, Estimate]:
         """Wrong-label shares by the cards alone."""
-        if self._numeric:
-            return [None] * len(self._places)
-        models = [
-            discriminant(self._sums.without(place), *self._coordinates)
-            if self._enough(self._holders.compared(place))
-            else None
-            for place in self._places.values()
-        ]
-        believed = (self._weights.cards > 0.0).tolist()[: len(models)]
-        return relative_shares(list(self.placed.values()), models, believed)
+        compared = [name for name, at in self._places.items() if self._enough(self._holders.compared(at))]
+        models = {} if self._numeric else {name: self._of_others(name) for name in compared}
+        return relative_shares(self.placed, models, {name for name in models if self.weight(name) > 0.0})
 
     def shares_of_cards(self) -> dict[str, Estimate]:
         """Wrong-label shares that claims are held against: of exact cards, three of which there must be."""
         if self._numeric or len(self._parts) < _SOME_CLIENTS:
             return {}
         models, times = {}, {}
-        for name, place in self._places.items():
-            others = discriminant(self._sums.without(place), *self._coordinates)
+        for name in self._places:
+            others = self._of_others(name)
             moved = self._moved(name, np.ones(len(others.counts), dtype=bool), others) if self.may_have(name) else None
             if moved is not None:
                 models[name], times[name] = others, moved.times
-        return shares_of_cards(self.placed, models, times, [name for name in models if self.weight(name) > 0.0])
+        return shares_of_cards(self.placed, models, times, {name for name in models if self.weight(name) > 0.0})
+
+    def _of_others(self, name: str) -> Discriminant:
+        return discriminant(self._sums.without(self._places[name]), *self._coordinates)
 
     def weight(self, name: str) -> float:
         """How much a card counts in the others' models."""
@@ -264,14 +256,3 @@ class Models:
 
     def _classes(self, known: Bools) -> tuple[str, ...]:
         return ("",) if self._numeric else tuple(np.array(self.schema.label.classes)[known].tolist())
-
-    def _with_reference(self, classes: tuple[str, ...], others: Discriminant) -> JudgingModel:
-        model = JudgingModel(classes, others)
-        fitted = None if self._reference is None else self._reference.fitted(others, classes)
-        return model if fitted is None else replace(model, reference=fitted)
-
-
-def _believed(parts: Sequence[ClassMoments]) -> Weights:
-    """Everybody, whatever the others say."""
-    shape = len(parts), len(parts[0].counts)
-    return Weights(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbary.notes import Note
-from fedbary.protocols.cards.card import Card, CardColumn
+from fedbary.protocols.cards.card import Card, CardColumn, laid_out
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments, Noise
 from fedbary.space.columns import CategorySpec, ColumnDescription, ColumnSpec
 from fedbary.space.description import Description
@@ -94,12 +95,8 @@ def missing_share(card: Card, schema: Schema) -> float:
 
 def missing_of_columns(card: Card) -> dict[str, float]:
     """The share of cells without a value in each column; of cards in public coordinates nothing is said of columns."""
-    shares, start = {}, 0
-    means = card.centre + card.sums.sum(axis=0) / max(float(card.counts.sum()), 1.0)
-    for column in card.columns:
-        shares[column.name] = float(means[start + column.values : start + column.coordinates].sum()) / column.width
-        start += column.coordinates
-    return shares
+    means = card.mean
+    return {column.name: float(means[marks].sum()) / column.width for column, _, marks in laid_out(card.columns)}
 
 
 def _too_many_names(cards: Mapping[str, Card]) -> dict[str, Note]:
@@ -123,11 +120,10 @@ def _too_many_names(cards: Mapping[str, Card]) -> dict[str, Note]:
 def _without_rare_levels(schema: Schema, cards: Sequence[Card], min_group: int) -> Schema:
     counts: Counter[tuple[str, str]] = Counter()
     for card in cards:
-        start, total = 0, card.centre * float(card.counts.sum()) + card.sums.sum(axis=0)
-        for column in card.columns:
-            for place, level in enumerate(column.levels):
-                counts[column.name, level] += round(float(total[start + place]))
-            start += column.coordinates
+        total = card.centre * float(card.counts.sum()) + card.sums.sum(axis=0)
+        for column, own, _ in laid_out(card.columns):
+            for level, rows in zip(column.levels, total[own], strict=False):
+                counts[column.name, level] += round(float(rows))
     columns = []
     for spec in schema.columns:
         frequent = (level for level in spec.categories if counts[spec.name, level] >= min_group)
@@ -141,27 +137,18 @@ def _levels(card: Card) -> set[tuple[str, str]]:
 
 def _lack(card: Card) -> Note | None:
     """The first column with cells that have no value, and how many."""
-    start, rows = 0, float(card.counts.sum())
-    total = card.centre * rows + card.sums.sum(axis=0)
-    for column in card.columns:
-        marks = total[start + column.values : start + column.coordinates]
+    total = card.centre * float(card.counts.sum()) + card.sums.sum(axis=0)
+    for column, _, marks in laid_out(card.columns):
         if column.lacks:
-            return Note(
-                "schema.missing-values", {"column": column.name, "count": round(marks.max()), "rows": card.rows}
-            )
-        start += column.coordinates
+            facts = {"column": column.name, "count": round(total[marks].max()), "rows": card.rows}
+            return Note("schema.missing-values", facts)
     return None
 
 
 def _described(card: Card) -> Description:
     """What a schema can be agreed by, read off the moments."""
-    columns, start, rows = [], 0, float(card.counts.sum())
-    total = card.sums.sum(axis=0)
-    squares = np.diag(card.second) if card.full else card.second
-    for column in card.columns:
-        own = slice(start, start + column.values)
-        marks = slice(start + column.values, start + column.coordinates)
-        start += column.coordinates
+    columns, rows, total, squares = [], float(card.counts.sum()), card.sums.sum(axis=0), card.squares
+    for column, own, marks in laid_out(card.columns):
         if column.kind == "categorical":
             empty = not column.levels and column.lacks and bool(card.centre[marks] * rows + total[marks] > rows - 0.5)
             found = ColumnDescription(column.name, column.kind, 1, categories=column.levels, lacks=column.lacks)
@@ -185,19 +172,14 @@ def _described(card: Card) -> Description:
 
 def _affine(card: Card, schema: Schema) -> tuple[Floats, Floats]:
     """The matrix and the offset that take z − centre to the schema's coordinates."""
-    edges = np.cumsum([0, *(column.coordinates for column in card.columns)]).tolist()
-    starts = {column.name: start for column, start in zip(card.columns, edges[:-1], strict=True)}
-    by_name = {column.name: column for column in card.columns}
+    placed = {own.name: (own, slice(values.start, marks.stop)) for own, values, marks in laid_out(card.columns)}
     numeric = card.kind == "number"
     width = schema.encoded_width + numeric
-    matrix, offset, row = np.zeros((width, card.width)), np.zeros(width), 0
+    matrix, offset = np.zeros((width, card.width)), np.zeros(width)
     for spec in schema.columns:
-        own, start = by_name[spec.name], starts[spec.name]
-        mine = slice(start, start + own.coordinates)
-        lines = slice(row, row + spec.coordinates)
+        (own, mine), lines = placed[spec.name], schema.slices[spec.name]
         place = _place_levels if spec.kind == "categorical" else _place_numbers
         matrix[lines, mine], offset[lines] = place(spec, own, card.centre[mine])
-        row += spec.coordinates
     offset += matrix @ card.centre
     if numeric:
         matrix[-1, -1] = 1.0 / schema.label.scale
@@ -235,14 +217,13 @@ def _columnwise(card: Card) -> Floats:
     A missing cell has no value, and a row has one level: such products of coordinates are 0 in every row.
     """
     total, count = card.sums.sum(axis=0), float(card.counts.sum())
-    second, start = np.diag(card.second), 0
-    for column in card.columns:
+    second = np.diag(card.second)
+    for column, own, marks in laid_out(card.columns):
         pairs: list[tuple[int, int]] = []
-        places = list(range(start, start + column.coordinates))
         if column.kind == "categorical":
-            pairs = [(one, two) for one in places for two in places if one < two]
+            pairs = list(combinations(range(own.start, marks.stop), 2))
         elif column.lacks:
-            pairs = [(places[at], places[at + column.width]) for at in range(column.width)]
+            pairs = list(zip(range(own.start, own.stop), range(marks.start, marks.stop), strict=True))
         for one, two in pairs:
             # Σ(a − α)(b − β) for Σ(a − α₀)b = 0: values are about their filling, which is their centre.
             if column.kind == "categorical":
@@ -251,7 +232,6 @@ def _columnwise(card: Card) -> Floats:
             else:
                 product = -card.centre[two] * total[one]
             second[one, two] = second[two, one] = product
-        start += column.coordinates
     return second
 
 

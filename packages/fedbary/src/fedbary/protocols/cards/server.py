@@ -222,7 +222,7 @@ class CardsServer(Server):
             )
         result = self._valuation(
             records,
-            spread=models.spread,
+            spread=models.apart.spread,
             settings={
                 "weights": self._common().tolist() if self._weights else None,
                 "reference_missing": usual if own is None else missing_share(own, models.schema),
@@ -370,13 +370,13 @@ class CardsServer(Server):
         """Columns about bad rows: by the clients' evidence, or else by what the cards tell."""
         models, valued, found = self._models(), self._valued(), self._judgements().judgements
         silent = any(name not in found for name in valued)
-        by_card = dict(zip(models.cards, models.relative_shares(), strict=False)) if silent else {}
+        by_card = models.relative_shares() if silent else {}
         told: dict[str, dict[str, float]] = {}
         for name in valued:
             told[name] = {"shift": models.shift(self._counted[name])[0]}
             if name in found:
                 told[name] |= client_numbers(found[name])
-            elif (one := by_card[self._counted[name]]) is not None:
+            elif (one := by_card.get(self._counted[name])) is not None:
                 told[name] |= one.columns("wrong_labels") | quality_columns(one)
         return told
 

@@ -53,6 +53,12 @@ class Weights:
     classes: Bools
     slopes: Floats
 
+    @classmethod
+    def of_all(cls, parts: Sequence[ClassMoments]) -> Weights:
+        """Everybody is believed, whatever the others say."""
+        shape = len(parts), len(parts[0].counts)
+        return cls(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
+
     def applied(self, parts: Sequence[ClassMoments]) -> list[ClassMoments]:
         """The cards as far as they are believed."""
         return [
@@ -90,7 +96,7 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     covariances = np.stack([_covariance(part) for part in parts])
     heard = np.asarray(held.any(axis=1))
     if heard.sum() < _FEWEST_HOLDERS:
-        return Weights(np.ones(len(parts)), np.ones(held.shape, dtype=bool), np.full(len(parts), np.nan))
+        return Weights.of_all(parts)
     metric = _Metric.of(np.median(covariances[heard], axis=0))
     calm = _calm(np.array([metric.trace(covariance) for covariance in covariances]), heard)
     believed = np.ones(held.shape, dtype=bool)

@@ -12,7 +12,7 @@ the interval is not believed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from fedbary.judging.federation import Estimate
 from fedbary.protocols.cards.class_moments import EXACT, ClassMoments
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 # Where ρ is looked for: below 0 lies a client whose labels are cleaner than the others'.
 GRID = np.linspace(-0.6, 0.98, 80)
@@ -40,26 +41,23 @@ _ADMITTED = 0.3
 
 
 def relative_shares(
-    parts: Sequence[ClassMoments], models: Sequence[Discriminant | None], believed: Sequence[bool]
-) -> list[Estimate | None]:
-    """The share of wrong labels of every client, by its card and the model of the others; None where none is told.
+    parts: Mapping[str, ClassMoments], models: Mapping[str, Discriminant], believed: Collection[str]
+) -> dict[str, Estimate]:
+    """The share of wrong labels by a card and the model of the others, of those who have a model and tell one.
 
     Only cards that are ``believed`` say how right labels are: two that claim too much would make all others look wrong.
     """
-    found = [None if model is None else _mixed_share(part, model) for part, model in zip(parts, models, strict=True)]
-    told = [(1.0 - one[0], heard) for one, heard in zip(found, believed, strict=True) if one is not None]
-    right = [share for share, heard in told if heard] or [share for share, _ in told]
-    if not right:
-        return [None] * len(found)
-    cleanest = max(float(np.quantile(right, CLEANER)), LEAST_RIGHT)
-    estimates: list[Estimate | None] = []
-    for one in found:
-        if one is None:
-            estimates.append(None)
-            continue
-        share = float(np.clip(1.0 - (1.0 - one[0]) / cleanest, 0.0, 1.0))
-        error = Z * float(np.hypot(one[1] / cleanest, DIFFERENCES))
-        estimates.append(Estimate(share, max(0.0, share - error), min(1.0, share + error)))
+    mixed = {name: _mixed_share(parts[name], model) for name, model in models.items()}
+    told = {name: one for name, one in mixed.items() if one is not None}
+    if not told:
+        return {}
+    heard = [name for name in told if name in believed] or list(told)
+    cleanest = max(float(np.quantile([1.0 - told[name][0] for name in heard], CLEANER)), LEAST_RIGHT)
+    estimates = {}
+    for name, (found, deviation) in told.items():
+        share = float(np.clip(1.0 - (1.0 - found) / cleanest, 0.0, 1.0))
+        error = Z * float(np.hypot(deviation / cleanest, DIFFERENCES))
+        estimates[name] = Estimate(share, max(0.0, share - error), min(1.0, share + error))
     return estimates
 
 
@@ -76,9 +74,7 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
     blur = noise / np.maximum(counts, 1.0)
     precise = np.where(held, 1.0 / ((1.0 + blur) / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
     shares = np.where(known, counts, 0.0) / counts[known].sum()
-    costs = np.array(
-        [float(precise @ ((own - mixture(share, shares, known) @ means) ** 2).sum(axis=1)) for share in GRID]
-    )
+    costs = _costs(own, means, precise, shares, known)
     at = int(np.clip(np.argmin(costs), 1, len(GRID) - 2))
     step = GRID[1] - GRID[0]
     curvature = max(float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2, 1e-9)
@@ -88,6 +84,19 @@ def _mixed_share(part: ClassMoments, model: Discriminant) -> tuple[float, float]
         # Costs bend most near the ends, where noise may have brought a client: as usual in the middle, at least.
         error = max(error, 1.0 / np.sqrt(precise @ ((means - shares @ means) ** 2).sum(axis=1)))
     return float(np.clip(share, GRID[0], 1.0)), float(min(error, 1.0))
+
+
+def _costs(
+    own: Floats, means: Floats, precise: Floats, shares: Floats, known: Bools, *, about: Floats | None = None
+) -> Floats:
+    """How far class means lie from the mixtures of every share; ``about`` their mean by these weights, if there are."""
+    costs = np.zeros(len(GRID))
+    for place, share in enumerate(GRID):
+        away = own - mixture(share, shares, known) @ means
+        if about is not None:
+            away -= about @ away
+        costs[place] = float(precise @ (away**2).sum(axis=1))
+    return costs
 
 
 def mixture(share: float, shares: Floats, known: NDArray[np.bool_]) -> Floats:
@@ -120,7 +129,7 @@ def shares_of_cards(
     parts: Mapping[str, ClassMoments],
     models: Mapping[str, Discriminant],
     times: Mapping[str, Floats],
-    believed: Sequence[str],
+    believed: Collection[str],
 ) -> dict[str, Estimate]:
     """The share of wrong labels of each card beyond the cleaner ones', without those of which too little is known.
 
@@ -157,11 +166,7 @@ def _mixed(part: ClassMoments, model: Discriminant, times: Floats) -> Estimate |
     means, own = model.means @ model.root, (model.standardised(part.means) / times) @ model.root
     precise = np.where(held, 1.0 / (1.0 / np.maximum(counts, 1.0) + 1.0 / np.maximum(model.counts, 1.0)), 0.0)
     shares = np.where(known, counts, 0.0) / counts[known].sum()
-    costs = np.zeros(len(GRID))
-    for place, share in enumerate(GRID):
-        away = own - mixture(share, shares, known) @ means
-        away -= np.where(held, shares, 0.0) @ away
-        costs[place] = float(precise @ (away**2).sum(axis=1))
+    costs = _costs(own, means, precise, shares, known, about=np.where(held, shares, 0.0))
     best = int(costs.argmin())
     chance = means.shape[1] * (held.sum() - 1)
     fitting = np.flatnonzero(costs <= costs[best] + Z**2 * max(1.0, costs[best] / chance))

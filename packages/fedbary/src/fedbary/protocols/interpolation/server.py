@@ -20,7 +20,7 @@ from fedbary.protocols.forms import fitting_replies
 from fedbary.protocols.host import ALONE, Host, derived_seed, generator
 from fedbary.protocols.interpolation import Interpolation, draw_t
 from fedbary.protocols.interpolation.forms import EXCHANGES, points_up_to
-from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, State, reply_notes
+from fedbary.protocols.messages import NO_ANSWER, Failure, Message, Reply, Scalar, State, reply_notes
 from fedbary.protocols.server import Server, finished, schema_scalars
 from fedbary.space.fit import fit_schema
 from fedbary.space.options import Space
@@ -233,30 +233,55 @@ class InterpolationServer(Server):
 
     def tasks(self) -> Mapping[str, Message]:
         """Messages for the clients that are still in; empty when done."""
+        asked = self._asked()
         if self._stage == "agree":
-            return {track.name: self._agreement.message() for track in self._active()}
+            return dict.fromkeys(asked, self._agreement.message())
         if self._stage == "start":
-            message = self._start_message()
-            return {track.name: message for track in self._active()}
-        if self._stage == "step":
-            return {track.name: self._step_message(track) for track in self._active() if not track.settled}
-        return {}
+            # One γ^(0) for all, and one t of the server per round: clients then differ by their data alone.
+            seed = derived_seed(self._seed, "gamma")
+            scalars = {**schema_scalars(self._schema()), "support": self._settings.support, "gamma_seed": seed}
+            return dict.fromkeys(asked, Message("start", 0, scalars))
+        messages = {}
+        for track in map(self._tracks.__getitem__, asked):
+            arrays = {"eta_q": track.eta_q}
+            if self._settings.interpolation == "exact":
+                arrays["eta_q_weights"] = track.eta_q_weights
+            support: dict[str, Scalar] = {"support": track.supports[0]} if self._round == 1 else {}
+            messages[track.name] = Message("step", self._round, support, arrays)
+        return messages
+
+    def _asked(self) -> list[str]:
+        """The clients that are still in, and in rounds those whose estimate has not settled."""
+        if self._stage not in ("agree", "start", "step"):
+            return []
+        return [track.name for track in self._active() if self._stage != "step" or not track.settled]
 
     def absorb(self, replies: Mapping[str, Reply | Failure]) -> None:
         """Take the answers to `tasks`; a bad answer takes its client out and nobody else."""
-        asked = [track.name for track in self._active() if self._stage != "step" or not track.settled]
         if self._stage == "agree":
-            self._absorb_agreement({name: replies.get(name, NO_ANSWER) for name in asked})
+            agreed = {name: replies.get(name, NO_ANSWER) for name in self._asked()}
+            for name, failure in self._agreement.absorb(agreed).items():
+                self._tracks[name].fail(failure)
+            if not self._active():
+                self._stage = "done"
+            elif self._agreement.schema is not None:
+                self._stage = "start"
             return
-        found = fitting_replies(asked, replies, self._reply_form(), number=self._round)
-        for name, reply in found.items():
-            if isinstance(reply, Failure):
-                self._tracks[name].fail(reply)
-        answers = {name: reply for name, reply in found.items() if isinstance(reply, Reply)}
+        answers: dict[str, Reply] = {}
+        for name, reply in fitting_replies(self._asked(), replies, self._reply_form(), number=self._round).items():
+            try:
+                if isinstance(reply, Failure):
+                    self._tracks[name].fail(reply)
+                elif self._stage == "start":
+                    answers[name] = reply
+                else:
+                    self._take(self._tracks[name], reply)
+            except Exception as error:
+                self._tracks[name].fail(Failure.of(error))
         if self._stage == "start":
             self._absorb_start(answers)
         else:
-            self._absorb_measures(answers)
+            self._advance([track for track in self._active() if not track.settled])
 
     def so_far(self) -> Mapping[str, float]:
         """Upper ends of the distances after the last finished round."""
@@ -315,36 +340,7 @@ class InterpolationServer(Server):
             return ()
         return (Note("protocols.few-points", {"support": used[0]}),)
 
-    # --- messages -------------------------------------------------------------------------------------
-
-    def _start_message(self) -> Message:
-        # One γ^(0) for all, and one t of the server per round: clients then differ by their data alone.
-        schema = self._schema()
-        return Message(
-            "start",
-            0,
-            {
-                **schema_scalars(schema),
-                "support": self._settings.support,
-                "gamma_seed": derived_seed(self._seed, "gamma"),
-            },
-        )
-
-    def _step_message(self, track: ClientTrack) -> Message:
-        arrays = {"eta_q": track.eta_q}
-        if self._settings.interpolation == "exact":
-            arrays["eta_q_weights"] = track.eta_q_weights
-        return Message("step", self._round, {"support": track.supports[0]} if self._round == 1 else {}, arrays)
-
     # --- answers --------------------------------------------------------------------------------------
-
-    def _absorb_agreement(self, replies: Mapping[str, Reply | Failure]) -> None:
-        for name, failure in self._agreement.absorb(replies).items():
-            self._tracks[name].fail(failure)
-        if not self._active():
-            self._stage = "done"
-        elif self._agreement.schema is not None:
-            self._stage = "start"
 
     def _absorb_start(self, replies: Mapping[str, Reply]) -> None:
         """Agree on the number of points, and begin with the same γ^(0) for all who allow as many."""
@@ -372,22 +368,18 @@ class InterpolationServer(Server):
         """How many points each client begins with: all the same number."""
         return dict.fromkeys(allowed, common_support(allowed.values(), self._settings.support))
 
-    def _absorb_measures(self, replies: Mapping[str, Reply]) -> None:
-        for name, reply in replies.items():
-            try:
-                self._take(self._tracks[name], reply)
-            except Exception as error:
-                self._tracks[name].fail(Failure.of(error))
-        self._advance([track for track in self._active() if not track.settled])
-
     def _advance(self, moving: list[ClientTrack]) -> None:
         """Move the barycenter, if it is one, take the server's step for every γ, and see who is done."""
         if not self._fixed and moving:
             self._move_target(moving)
             moving = [track for track in moving if track.failure is None]
         self._step_all(moving)
-        if self._fixed:
-            _fail_contradictions(moving)
+        # Of a target that stays, no bound contradicts another: whose distances cannot all be true is out.
+        for track in moving if self._fixed else ():
+            if track.failure is None and track.estimates():
+                low, high = track.interval(fixed_target=True)
+                if low > high * (1.0 + _CONTRADICTION):
+                    track.fail(Failure(Note("protocols.claim-ends", {"lower": low, "upper": high})))
         self._round += 1
         for track in moving:
             limited = self._settings.interpolation == "exact" and len(track.gamma) > _MOST_POINTS
@@ -470,16 +462,13 @@ class InterpolationServer(Server):
                     moved[track.name] = barycentric_projection(plan, track.gamma)
                 except Exception as error:
                     track.fail(Failure.of(error))
-        weights = self._barycenter_weights(moved)
+        chosen, weights = self._settings.weights, None  # λ of these clients; None where all are equal
+        if isinstance(chosen, Mapping):
+            weights = [float(chosen[name]) for name in moved]
+        elif chosen == "rows":
+            weights = [float(self._tracks[name].rows) for name in moved]
         if moved and (weights is None or sum(weights) > 0.0):
             self._target = np.average(list(moved.values()), axis=0, weights=weights)
-
-    def _barycenter_weights(self, names: Iterable[str]) -> list[float] | None:
-        """λ of these clients; None where all are equal."""
-        weights = self._settings.weights
-        if isinstance(weights, Mapping):
-            return [float(weights[name]) for name in names]
-        return None if weights == "equal" else [float(self._tracks[name].rows) for name in names]
 
     def _fail_absurd(self, tracks: list[ClientTrack]) -> None:
         """A measure that is finite but a million times as large as the others' would move the common target."""
@@ -501,12 +490,3 @@ class InterpolationServer(Server):
 
 def _digest(track: ClientTrack) -> str:
     return hashlib.blake2b(track.gamma.tobytes() + track.gamma_weights.tobytes()).hexdigest()
-
-
-def _fail_contradictions(tracks: list[ClientTrack]) -> None:
-    """Take out clients whose distances cannot all be true: of a target that stays, no bound contradicts another."""
-    for track in tracks:
-        if track.failure is None and track.estimates():
-            low, high = track.interval(fixed_target=True)
-            if low > high * (1.0 + _CONTRADICTION):
-                track.fail(Failure(Note("protocols.claim-ends", {"lower": low, "upper": high})))

@@ -66,7 +66,10 @@ class Answer:
 def exact_answer(cloud: Points | StoredPoints, sketch: SketchPoints, *, improved: bool) -> Answer:
     """The scalars without noise."""
     plan = solve(cloud, sketch.points, None, sketch.weights)
-    lower = lower_end(cloud, sketch, plan) if improved else _triangle(plan, sketch)
+    # By the triangle inequality (d − e)², with what d is at least.
+    lower = max(0.0, float(np.sqrt(max(plan.dual_value, 0.0))) - sketch.error) ** 2
+    if improved:
+        lower = lower_end(cloud, sketch, plan)
     relaxed = relaxed_cost(cloud, sketch)
     return Answer(plan.cost, lower, relaxed, sketch.error, potentials=plan.source_potential)
 
@@ -98,11 +101,6 @@ def relaxed_cost(cloud: Cloud, sketch: SketchPoints) -> float:
     """Mean over rows of min(C, min_s c(z, z_s)): the semi-relaxed capped transport cost."""
     nearest = np.concatenate([cost_matrix(points, sketch.points, 2).min(axis=1) for points in cloud.chunks()])
     return float(cloud.weights @ np.minimum(nearest, sketch.cap))
-
-
-def _triangle(plan: Transport, sketch: SketchPoints) -> float:
-    """(d − e)², with what d is at least."""
-    return max(0.0, float(np.sqrt(max(plan.dual_value, 0.0))) - sketch.error) ** 2
 
 
 def least_mass(weights: Floats, min_group: int) -> float:
