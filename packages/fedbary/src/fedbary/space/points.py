@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbary.data.spool import Spool
 from fedbary.data.table import Table
 from fedbary.space.columns import Bools, Floats, Integers, category_places
-from fedbary.space.encode import encode, marks, missing_by_column, place
+from fedbary.space.encode import marks, place, require_fit
 from fedbary.space.labels import LabelledPart, gaussian_coordinates, named_classes
 from fedbary.space.row_identity import first_and_group, hashed_rows, joined
 from fedbary.space.schema import Schema
@@ -111,13 +111,13 @@ def embed(table: Table, schema: Schema) -> Points:
     (3, 2)
     """
     schema.label.require(table.labels, where=table.origin)
-    return _cloud(encode(table, schema), missing_by_column(table, schema), table.labels, schema)
+    require_fit(table, schema)
+    return _cloud(Batch(table, schema))
 
 
-def _cloud(encoded: Floats, missing: Integers, labels: NDArray[np.generic], schema: Schema) -> Points:
-    """The points of encoded rows with their missing cells and labels."""
-    marked = marks(missing, schema)
-    numbers = schema.label.numbers(labels)
+def _cloud(batch: Batch) -> Points:
+    schema, labels, encoded = batch.schema, batch.table.labels, batch.encoded
+    marked, numbers = marks(batch.missing, schema), schema.label.numbers(labels)
     # Copies are found before the matrix products, which round equal rows differently depending on where they stand;
     # and again after them, since rows can also fall together in the space.
     once, copy_of = _distinct(np.column_stack([encoded, marked, numbers]))
@@ -178,7 +178,7 @@ class CloudFold:
 
     def done(self) -> Points | StoredPoints:
         if self._only is not None:
-            return _cloud(self._only.encoded, self._only.missing, self._only.table.labels, self._schema)
+            return _cloud(self._only)
         # As in memory: copies are found before the matrix products, and again after them.
         first, point_of_row = first_and_group(np.concatenate(self._as_encoded))
         if self._moves:
