@@ -159,13 +159,18 @@ def block_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return wide if wide.itemsize <= 8 else np.dtype(np.float64)
 
 
+def is_beyond(numbers: Array) -> bool:
+    """Whether some number is infinite, or one that nothing measures."""
+    if not numbers.size:
+        return False
+    # The two ends say it without an array as large as the block itself; fmax and fmin pass over NaN.
+    low, high = float(np.fmin.reduce(numbers, axis=None)), float(np.fmax.reduce(numbers, axis=None))
+    return low < -LARGEST or high > LARGEST
+
+
 def refuse_infinite(name: str, column: Array) -> None:
     """Raise a DataError where a numeric column holds ±inf, or numbers whose squares would be infinite."""
-    if column.dtype.kind != "f" or not column.size:
-        return
-    # The two ends say it without an array as large as the block itself; fmax and fmin pass over NaN.
-    ends = float(np.fmin.reduce(column, axis=None)), float(np.fmax.reduce(column, axis=None))
-    if np.isnan(ends[0]) or max(-ends[0], ends[1]) <= LARGEST:
+    if column.dtype.kind != "f" or not is_beyond(column):
         return
     infinite = int(np.count_nonzero(np.isinf(column)))
     count = infinite or int(np.count_nonzero(np.abs(column) > LARGEST))

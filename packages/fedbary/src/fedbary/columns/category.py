@@ -88,7 +88,11 @@ def names_rows(clues: Clues) -> bool:
 
 def names_of(cells: TextCells) -> Sequence[str]:
     """The levels that do not stand for a missing cell, where they are names."""
-    return [level for level, mark in zip(cells.levels, cells.among(MARKS), strict=True) if not mark]
+
+    def names() -> list[str]:
+        return [level for level, mark in zip(cells.levels, cells.among(MARKS), strict=True) if not mark]
+
+    return cells.once("names", names)
 
 
 def is_free_text(levels: Sequence[str], rows: int) -> bool:

@@ -111,10 +111,10 @@ class Date(Column):
         """Days, and points on circles, so that December lies beside January."""
         months = values.astype("datetime64[M]").astype(np.int64) % 12
         weekdays = (values.astype("datetime64[D]").astype(np.int64) + 3) % 7  # the first of 1970 was a Thursday
-        found = [(values - np.datetime64(0, "us")) / np.timedelta64(1, "D")]
+        found, missing = [(values - np.datetime64(0, "us")) / np.timedelta64(1, "D")], np.isnat(values)
         for turns in (months / 12, weekdays / 7):
-            circle = np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
-            found.append(np.where(np.isnat(values)[:, None], np.nan, circle))
+            angles = 2 * np.pi * turns
+            found.append(np.where(missing[:, None], np.nan, np.column_stack([np.cos(angles), np.sin(angles)])))
         return dict(zip(self.made(name), found, strict=True))
 
     def made(self, name: str) -> tuple[str, ...]:

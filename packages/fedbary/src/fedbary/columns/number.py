@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fedbary.columns.arrays import LARGEST, Array
+from fedbary.columns.arrays import LARGEST, Array, is_beyond
 from fedbary.columns.category import names_rows
 from fedbary.columns.column import (
     NUMBER_MARKS,
@@ -67,8 +67,10 @@ class Number(Column):
             values, unread = cells.astype(np.float64), np.zeros(len(cells), dtype=bool)
         else:
             return np.full(len(cells), np.nan), present_cells(cells)
+        if not is_beyond(values):
+            return values, unread
         beyond = np.abs(values) > LARGEST
-        return (np.where(beyond, np.nan, values), unread | beyond) if beyond.any() else (values, unread)
+        return np.where(beyond, np.nan, values), unread | beyond
 
 
 @dataclass(frozen=True)
