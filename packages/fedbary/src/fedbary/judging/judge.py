@@ -117,13 +117,8 @@ class Judge:
 
     @cached_property
     def labels(self) -> ClassLabels | NumberLabels:
-        """What the candidates say is about."""
+        """What candidates judge; ``codes`` are classes, −1 for those that the model does not know, 0 for numbers."""
         return (NumberLabels if self.model.numeric else ClassLabels)(self, np.concatenate(self._labels))
-
-    @property
-    def codes(self) -> Integers:
-        """Classes, −1 for those that the model does not know; numbers are all of one class."""
-        return self.labels.codes
 
     def limits(self, rows: Floats, usual: Floats, place: slice | Integers = slice(None)) -> tuple[Floats, Floats]:
         """`limits` of the rows at a place; with groups, no farther out than so many different ones."""
@@ -177,7 +172,7 @@ class Judge:
     def own(self) -> OwnRows:
         """Sums of the client's rows by class."""
         classes = len(self.model.classes)
-        codes, sums = self.codes, np.zeros((classes, self.model.features))
+        codes, sums = self.labels.codes, np.zeros((classes, self.model.features))
         for place, rows in self.usual_rows():
             known = codes[place] >= 0
             np.add.at(sums, codes[place][known], rows[known])
@@ -230,14 +225,14 @@ class Judge:
         overall = np.log(middle(away))
         usual = np.full(len(self.model.classes) + 1, overall)  # the last is of classes that are not known
         for code in range(len(self.model.classes)):
-            mine = away[self.codes == code]
+            mine = away[self.labels.codes == code]
             if len(mine):
                 usual[code] = (len(mine) * np.log(middle(mine)) + _PSEUDO_ROWS * overall) / (len(mine) + _PSEUDO_ROWS)
-        return np.asarray(away / np.exp(usual[self.codes]))
+        return np.asarray(away / np.exp(usual[self.labels.codes]))
 
     def _scatter(self, groups: Groups | None) -> Floats:
         """Log of the usual squared distance of each class's rows, and of all; before they were moved, NaN for few."""
-        away, codes, least = self._seen[1], self.codes, 1
+        away, codes, least = self._seen[1], self.labels.codes, 1
         if groups is not None:
             away, codes, least = away[groups.first()], codes[groups.first()], groups.least
         found = np.full(len(self.model.classes) + 1, np.nan)
@@ -258,7 +253,7 @@ class Judge:
 
         With ``groups`` no fewer different rows than one of them decide.
         """
-        known = self.codes >= 0
+        known = self.labels.codes >= 0
         chosen = np.flatnonzero(known if groups is None else known & groups.first())
         chosen = chosen[:: max(1, -(-len(chosen) // MOST_ROWS))]
         if not len(chosen):

@@ -77,7 +77,10 @@ def fit_scoring_model(
     fold = stratified_folds(codes, min(_FOLDS, int(counts.min())), seed=seed)
     folds = [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(fold.max() + 1)]
     rows = TrainingRows.of(values, codes, len(classes))
-    rounded = rows.rounded()
+    rounded = rows
+    if rows.width > _WIDE:  # in single precision candidates are compared in half the time
+        single = np.float32
+        rounded = replace(rows, values=rows.values.astype(single), centred=rows.centred.astype(single))
     shared, by_class = try_everything(rounded, folds, min_group=min_group, seed=seed, busy=busy)
     busy("fitting the scoring model, its linear part")
     regressions = LogisticRegressions(rounded.values, codes, len(classes), [outside for _, outside in folds])
@@ -158,6 +161,7 @@ class TrainingRows:
     variances: Floats
     codes: Integers
     classes: int
+    width: int
 
     @classmethod
     def of(cls, values: Floats, codes: Integers, classes: int) -> TrainingRows:
@@ -181,18 +185,7 @@ class TrainingRows:
                 drawn = np.linalg.qr(drawn - known @ (known.T @ drawn))[0]
             everywhere, spread = np.hstack([known, drawn]), np.append(variances, np.zeros(width - rows))
         metric = SharedMetric(mean, everywhere, spread, level)
-        return cls(metric, away @ directions, centred @ directions, variances, codes, classes)
-
-    def rounded(self) -> TrainingRows:
-        """Wide rows in single precision, in which candidates are compared in half the time."""
-        if self.width <= _WIDE:
-            return self
-        return replace(self, values=self.values.astype(np.float32), centred=self.centred.astype(np.float32))
-
-    @property
-    def width(self) -> int:
-        """Features of a row."""
-        return len(self.metric.mean)
+        return cls(metric, away @ directions, centred @ directions, variances, codes, classes, width)
 
     def whitened(self, a: float) -> Floats:
         """The rows in the shrunk metric."""
