@@ -1,6 +1,6 @@
 """Options that are made from the settings' dataclasses: all fields, the same defaults, words from the docstrings."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import pytest
@@ -56,10 +56,34 @@ def test_every_generated_option_is_explained_in_a_sentence():
         assert options("value")[name].help.endswith(".")
 
 
-def test_words_of_an_option_are_the_gist_of_the_docstring_and_the_defaults_of_those_who_have_it():
-    words = {name: option.help for name, option in options("value").items()}
-    assert words["lower"] == "sketch: Lower end of the interval."
-    assert words["support"].endswith(" Default: 100 (sketch), 50 (interpolation).")
+@dataclass
+class Few:
+    """Settings.
+
+    Parameters
+    ----------
+    points : int
+        How many points there are; more are slower.
+    """
+
+    points: int = 5
+
+
+@dataclass
+class Many(Few):
+    points: int = 50
+
+
+Many.__doc__ = Few.__doc__
+
+
+def test_the_words_are_the_gist_of_the_docstring_and_the_defaults_of_those_who_have_the_option():
+    (one,) = SettingsOf(Few, panel="").options()
+    assert (one.default.help, one.default.default) == ("How many points there are.", 5)
+    (same,) = SettingsOf({"few": Few, "other": Few}, panel="").options()
+    assert (same.default.help, same.default.default) == ("How many points there are. Default: 5.", None)
+    (two,) = SettingsOf({"few": Few, "many": Many}, panel="").options()
+    assert two.default.help == "How many points there are. Default: 5 (few), 50 (many)."
 
 
 @pytest.mark.parametrize(
