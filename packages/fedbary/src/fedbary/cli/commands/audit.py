@@ -18,7 +18,7 @@ from fedbary.views.page import Grid, Items, Line, Page, Part
 from fedbary.wording import counted
 
 if TYPE_CHECKING:
-    from fedbary.auditing import Audit
+    pass
 
 _EXPOSED = 3
 
@@ -95,16 +95,8 @@ def audit(
         if png and output is not None:
             files["png"] = str(result.display().save(output / "audit.png"))
     exposed = result.broken or (fail_above is not None and result.worst.value > fail_above)
-    parts = _parts(result)
-    if files:
-        parts += ["", Line(f"written  {', '.join(files.values())}", whole=True)]
-    return Page(parts, {**result.to_json(), "files": files}, _EXPOSED if exposed else 0)
-
-
-def _parts(result: Audit) -> list[Part]:
-    rows = counted(result.rows, "row")
-    columns = ("attack", "value", "95 % interval", "promised", "holds")
-    return [
+    rows, columns = counted(result.rows, "row"), ("attack", "value", "95 % interval", "promised", "holds")
+    parts: list[Part] = [
         f"{result.protocol}, {result.setting}: {rows}, {result.trials} owners of each kind in every game.",
         "",
         Grid(columns, list(result.lines()), ("value", "95 % interval", "promised")),
@@ -114,3 +106,6 @@ def _parts(result: Audit) -> list[Part]:
         "",
         Items([note.text(COMMAND) for note in result.recommendation]),
     ]
+    if files:
+        parts += ["", Line(f"written  {', '.join(files.values())}", whole=True)]
+    return Page(parts, {**result.to_json(), "files": files}, _EXPOSED if exposed else 0)

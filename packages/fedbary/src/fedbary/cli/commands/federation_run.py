@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fedbary.checks import did_you_mean
-from fedbary.cli.commands.watch import follow, look_until
+from fedbary.cli.commands.watch import follow, looks
 from fedbary.cli.ui.command import command
 from fedbary.cli.ui.options import PROTOCOL, ROW_ID, argument, comma_separated, flag, option, output_folder
 from fedbary.cli.ui.results import valuation_data, valuation_page, written_files
@@ -132,7 +132,9 @@ def _follow(run: SubmittedRun, watched: Watched) -> None:
     console = screen()
     with on_interrupt(lambda: _stopped(run, watched)):
         if session().json or console.quiet:
-            look_until(run.is_over, watched, lambda entry: session().record(entry.event), lambda: None)
+            for events in looks(watched, run.is_over):
+                for entry in events:
+                    session().record(entry.event)
         else:
             words = f"Run {run.number} has begun; Ctrl-C stops it. From another terminal: {_watch(run)}"
             console.print(words, soft_wrap=True)

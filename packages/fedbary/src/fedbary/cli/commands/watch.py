@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,46 +20,86 @@ from fedbary.views.page import HEADING, Cell, Grid, Items, Line, Page, Part
 from fedbary.wording import counted, duration, number
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from fedbary.engines.events import Event
     from fedbary.engines.live import Logged, RunState, Watched
 
+_INTERRUPTED = 130
 _EVERY = 0.5
 _BAR = 16
 _MOST_NAMED = 10
 _LOOKS = {"waiting": "dim", "answered": "", "failed": "red"}
 
 
+@command("fedbary watch out")
+def watch(
+    folder: Path = argument("The output folder of a run, now or soon.", "DIR"),
+    *,
+    once: bool = flag("--once", "Say how the run is doing now, and stop."),
+) -> Page:
+    """Follow a run of `fedbary value` or of a federation's server from its output folder.
+
+    Shows the nodes that joined, the exchanges, who failed and why, and the distances so far; when the run has
+    finished, the ranking and where the report is. Without a terminal every event is a line, with --json every change
+    is a line of JSON. Exit codes: 0 all is well, 2 the run stopped, 3 some clients failed.
+    """
+    from fedbary.engines.live import Watched
+
+    if folder.exists() and not folder.is_dir():
+        raise DataError("cli.not-an-output-folder", path=str(folder))
+    watched, console, last = Watched(folder), screen(), None
+
+    def over() -> bool:
+        return watched.is_over(time.time())
+
+    try:
+        if once:
+            list(watched.look())
+        elif session().json:
+            for events in looks(watched, over):
+                list(events)
+                if (now := watched.to_dict()) != last:
+                    print(json.dumps(now, ensure_ascii=False, allow_nan=False), flush=True)
+                    last = now
+        else:
+            if not console.is_terminal:
+                show(Line(f"watching {watched.folder}", whole=True))
+            follow(watched, console, over)
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+    run, refusal = watched.run, None
+    if run.standing == "stopped":
+        how = run.phase.rstrip(".")
+        refusal = ProtocolError("cli.run-stopped", folder=str(folder), how=how, remedy=watched.remedy)
+    finished = run.standing == "finished"
+    parts = picture(watched) if once and not finished else ending(watched)
+    data = watched.to_dict() if once else None  # else every change was printed
+    return Page(parts, data, SOME_FAILED if finished and run.failed else 0, refusal)
+
+
 def follow(watched: Watched, console: Console, over: Callable[[], bool], *, says_why: bool = True) -> None:
     """Show the run as it goes on; without ``says_why`` somebody else says why it stopped."""
-    if console.is_terminal:
-        from rich.console import Group
-        from rich.live import Live
+    if not console.is_terminal:
+        for events in looks(watched, over):
+            for entry in events:
+                if says_why or entry.event.kind != "run-stopped":
+                    console.print(in_words(entry, watched.run), soft_wrap=True)
+        return
+    from rich.console import Group
+    from rich.live import Live
 
-        def drawn() -> RenderableType:
-            return Group(*map(rendered, picture(watched)))
-
-        with Live(drawn(), console=console, auto_refresh=False, transient=True) as display:
-            look_until(over, watched, lambda _: None, lambda: display.update(drawn(), refresh=True))
-    else:
-
-        def in_a_line(entry: Logged) -> None:
-            if says_why or entry.event.kind != "run-stopped":
-                console.print(in_words(entry, watched.run), soft_wrap=True)
-
-        look_until(over, watched, in_a_line, lambda: None)
+    with Live(console=console, auto_refresh=False, transient=True) as display:
+        for events in looks(watched, over):
+            list(events)
+            display.update(Group(*map(rendered, picture(watched))), refresh=True)
 
 
-def look_until(
-    over: Callable[[], bool], watched: Watched, on_event: Callable[[Logged], None], on_look: Callable[[], None]
-) -> None:
-    """Look at the run's events twice a second, and once more when it is over."""
+def looks(watched: Watched, over: Callable[[], bool]) -> Iterator[Iterator[Logged]]:
+    """The new events of each look, twice a second, and once more when it is over; the run's state goes along."""
     while True:
         ended = over()
-        for entry in watched.look():
-            on_event(entry)
-        on_look()
+        yield watched.look()
         if ended:
             return
         time.sleep(_EVERY)
@@ -133,58 +172,3 @@ def _clients(run: RunState) -> list[Part]:
     if run.failed:
         parts += ["", Items([f"{name} failed: {reason}" for name, reason in run.failed.items()])]
     return parts
-
-
-_INTERRUPTED = 130
-
-
-@command("fedbary watch out")
-def watch(
-    folder: Path = argument("The output folder of a run, now or soon.", "DIR"),
-    *,
-    once: bool = flag("--once", "Say how the run is doing now, and stop."),
-) -> Page:
-    """Follow a run of `fedbary value` or of a federation's server from its output folder.
-
-    Shows the nodes that joined, the exchanges, who failed and why, and the distances so far; when the run has
-    finished, the ranking and where the report is. Without a terminal every event is a line, with --json every change
-    is a line of JSON. Exit codes: 0 all is well, 2 the run stopped, 3 some clients failed.
-    """
-    from fedbary.engines.live import Watched
-
-    if folder.exists() and not folder.is_dir():
-        raise DataError("cli.not-an-output-folder", path=str(folder))
-    watched, console = Watched(folder), screen()
-    last: object = None
-
-    def print_change() -> None:
-        nonlocal last
-        now = watched.to_dict()
-        if now != last:
-            sys.stdout.write(json.dumps(now, ensure_ascii=False, allow_nan=False) + "\n")
-            sys.stdout.flush()
-            last = now
-
-    def over() -> bool:
-        return watched.is_over(time.time())
-
-    try:
-        if once:
-            for _ in watched.look():
-                pass
-        elif session().json:
-            look_until(over, watched, lambda _: None, print_change)
-        else:
-            if not console.is_terminal:
-                show(Line(f"watching {watched.folder}", whole=True))
-            follow(watched, console, over)
-    except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
-    run, refusal = watched.run, None
-    if run.standing == "stopped":
-        how = run.phase.rstrip(".")
-        refusal = ProtocolError("cli.run-stopped", folder=str(folder), how=how, remedy=watched.remedy)
-    finished = run.standing == "finished"
-    parts = picture(watched) if once and not finished else ending(watched)
-    data = watched.to_dict() if once else None  # else every change was printed
-    return Page(parts, data, SOME_FAILED if finished and run.failed else 0, refusal)
