@@ -21,7 +21,7 @@ from fedbary.protocols.sketch.sketch import SketchPoints
 from fedbary.space.columns import BlockSpec, CategorySpec, ColumnSpec
 from fedbary.space.encode import row_points
 from fedbary.space.labels import LabelSpec
-from fedbary.space.schema import Projection, Schema
+from fedbary.space.schema import Schema
 from fedbary.transport.solve import cost_matrix
 from fedbary.valuation.rows import RowRules
 
@@ -69,8 +69,8 @@ def questions(draw):
     )
     columns = tuple(replace(one, absence=float(abs(numbers(1)[0])), may_lack=draw(st.booleans())) for one in columns)
     width = sum(one.coordinates for one in columns)
-    projection = Projection(numbers(draw(st.integers(1, 3)), width)) if draw(st.booleans()) else None
-    features = width if projection is None else len(projection.directions) + 1
+    projection = numbers(draw(st.integers(1, 3)), width) if draw(st.booleans()) else None
+    features = width if projection is None else len(projection) + 1
     whitening = numbers(features, features) if draw(st.booleans()) else None
     weight = draw(st.sampled_from([0.0, 1.0, 1e300, 1e-300]))
     if draw(st.booleans()):

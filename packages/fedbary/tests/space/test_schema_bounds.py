@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import fedbary as fb
 from codes import coded
 from fedbary.errors import SchemaError
-from fedbary.space.schema import Projection
 
 X = np.random.default_rng(0).normal(size=(60, 4)) * [1.0, 10.0, 0.1, 1.0]
 
@@ -83,9 +82,9 @@ BEYOND = {
     "a singular metric": lambda s: replace(s, whitening=np.ones((7, 7))),
     "a metric that turns": lambda s: replace(s, whitening=skewed(7)),
     "a metric of another width": lambda s: replace(s, whitening=np.eye(6)),
-    "directions that amplify": lambda s: replace(s, projection=Projection(1e3 * np.eye(6, 7))),
-    "directions twice": lambda s: replace(s, projection=Projection(np.ones((6, 7)) / np.sqrt(7))),
-    "directions of another width": lambda s: replace(s, projection=Projection(np.eye(6))),
+    "directions that amplify": lambda s: replace(s, projection=1e3 * np.eye(6, 7)),
+    "directions twice": lambda s: replace(s, projection=np.ones((6, 7)) / np.sqrt(7)),
+    "directions of another width": lambda s: replace(s, projection=np.eye(6)),
 }
 IMPOSSIBLE = {
     "no columns": lambda s: replace(s, columns=()),

@@ -178,7 +178,7 @@ def label_evidence_of(table: Table, schema: Schema, judge: Judge, groups: Groups
     classes = schema.label.classes
     if judge.model.numeric or len(classes) > _MOST_CLASSES:
         return None
-    places = class_positions(np.array(judge.model.classes, dtype=np.str_), classes)
+    places = class_positions(judge.model.classes, classes)
     codes = category_places(table.labels, classes)
     try:
         with np.errstate(all="ignore"):

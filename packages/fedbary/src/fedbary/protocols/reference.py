@@ -72,7 +72,7 @@ class Reference:
         """Places of labels among the schema's classes."""
         if self._numeric:
             return np.zeros(len(self.values), dtype=np.int64)
-        return class_positions(np.asarray(self.labels, dtype=np.str_), self._schema.label.classes)
+        return class_positions(self.labels, self._schema.label.classes)
 
     @cached_property
     def _points(self) -> Floats:
@@ -98,7 +98,7 @@ class Reference:
         own = self.moments()
         known = np.zeros(1, dtype=np.int64)
         if not self._numeric:
-            known = class_positions(np.array(classes, dtype=np.str_), self._schema.label.classes)
+            known = class_positions(classes, self._schema.label.classes)
         counts = own.counts[known]
         means = (own.means[known, :width] - others.centre[:width]) / others.scale[:width]
         means = np.where(counts[:, None] > 0, means, others.means[:, :width])
@@ -122,7 +122,7 @@ class Reference:
         found = replace(JudgingModel(classes, others), reference=self.fitted(others, classes))
         labels: Floats | Integers = self._points[:, -1]
         if not self._numeric:
-            labels = class_positions(np.asarray(self.labels, dtype=np.str_), classes)
+            labels = class_positions(self.labels, classes)
         return held_out_judge(found, folds, self.values, labels, self._out_of_fold())
 
     @property
@@ -138,7 +138,7 @@ class Reference:
         if not isinstance(self._fit, Fitted):
             return None
         found = np.ones(len(self.values), dtype=bool)
-        places = class_positions(np.array(self._fit.model.classes, dtype=np.str_), self._schema.label.classes)
+        places = class_positions(self._fit.model.classes, self._schema.label.classes)
         found[self._modelled] = places[self._fit.linear_votes] == self.codes[self._modelled]
         return found
 

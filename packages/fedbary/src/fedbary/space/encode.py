@@ -219,7 +219,7 @@ def marks(missing: Integers | Floats, schema: Schema) -> Floats:
 
 def place(encoded: Floats, schema: Schema, how: Arithmetic = EXACT) -> Floats:
     """Where encoded columns lie in the schema's space: projected with a residual, and whitened."""
-    coordinates = project(encoded, None if schema.projection is None else schema.projection.directions, how)
+    coordinates = project(encoded, schema.projection, how)
     return coordinates if schema.whitening is None else how.times(coordinates, schema.whitening)
 
 
@@ -283,8 +283,7 @@ class PublicCoordinates:
         """Coordinates of all rows, one line per coordinate."""
         schema, missing = self._schema, missing_by_column(table, self._schema)
         with np.errstate(all="ignore"):
-            directions = None if schema.projection is None else schema.projection.directions
-            values = project(row_values(table, schema), directions, ROW_WISE)
+            values = project(row_values(table, schema), schema.projection, ROW_WISE)
             marked = zip(self._marked, self.mark_cells, strict=True)
             shares = [self.mark_weight * (missing[:, places].sum(axis=1) / cells) for places, cells in marked]
             label = [schema.label.standardised(table.labels, FARTHEST)] if self._number else []

@@ -18,7 +18,7 @@ from fedbary.space.encode import ROW_WISE, PublicCoordinates, encode, place
 from fedbary.space.labels import LabelSpec, class_names
 from fedbary.space.options import Space, Task
 from fedbary.space.row_identity import without_rare_values
-from fedbary.space.schema import Projection, Schema
+from fedbary.space.schema import Schema
 from fedbary.space.walk import Batch, walk
 from fedbary.wording import on_one_line
 
@@ -65,7 +65,7 @@ def fit_schema(reference: Table, settings: Space | None = None, *, seed: int = 0
 
         values = encode(reference, draft)
         fitted = PCA(min(width, *values.shape), svd_solver="randomized", random_state=seed).fit(values)
-        draft = replace(draft, projection=Projection(np.asarray(fitted.components_, dtype=np.float64)))
+        draft = replace(draft, projection=np.asarray(fitted.components_, dtype=np.float64))
     if not needs_moments(draft, settings):
         return draft
     return with_moments(draft, settings, [table_moments(reference, draft)])
@@ -227,10 +227,10 @@ def _projected_width(draft: Schema, settings: Space) -> int | None:
     return settings.projection if settings.projection < draft.encoded_width else None
 
 
-def random_directions(columns: int, width: int, seed: int) -> Projection:
+def random_directions(columns: int, width: int, seed: int) -> Floats:
     """Orthonormal directions that depend on the seed alone, for federations without a reference."""
     gaussian = np.random.default_rng(seed).standard_normal((columns, min(width, columns)))
-    return Projection(np.ascontiguousarray(np.linalg.qr(gaussian)[0].T))
+    return np.ascontiguousarray(np.linalg.qr(gaussian)[0].T)
 
 
 def whitening_matrix(covariance: Floats, shrinkage: float) -> Floats:

@@ -136,12 +136,10 @@ def named_classes(labels: Cells) -> tuple[Integers, NDArray[np.str_]]:
     return place[codes], names
 
 
-def class_positions(
-    names: NDArray[np.str_] | NDArray[np.object_], classes: tuple[str, ...], *, unknown: int = -1
-) -> Integers:
-    """The place of each name among the classes, and ``unknown`` for names that are none of them."""
+def class_positions(names: Iterable[str], classes: tuple[str, ...]) -> Integers:
+    """The place of each name among the classes, and −1 for names that are none of them."""
     position = {category_name(name): index for index, name in enumerate(classes)}
-    return np.array([position.get(str(name), unknown) for name in names], dtype=np.int64)
+    return np.array([position.get(str(name), -1) for name in names], dtype=np.int64)
 
 
 def gaussian_coordinates(parts: Callable[[], Iterator[LabelledPart]], classes: int, *, full: bool) -> Floats:

@@ -43,16 +43,10 @@ _LARGEST_METRIC = 1e50
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
-    """Directions to keep, each a row; a residual coordinate ‖x − proj(x)‖ is appended."""
-
-    directions: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Schema:
     """How rows become points, the same for every party of a federation.
 
+    ``projection`` are directions to keep, each a row; a residual coordinate ‖x − proj(x)‖ is appended.
     A client that is handed a schema with another version, or whose copy has another fingerprint, refuses.
     ``shared_mark`` says that missing cells of columns that may not lack any have a coordinate together, as they do
     where there is a reference: a client may lack what it never does. ``clip`` is the norm to which the points of a
@@ -75,7 +69,7 @@ class Schema:
     columns: tuple[ColumnSpec, ...]
     label: LabelSpec
     missing: str = "refuse"
-    projection: Projection | None = None
+    projection: Floats | None = None
     whitening: Floats | None = None
     shared_mark: bool = True
     clip: float | None = None
@@ -92,7 +86,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         edges = np.cumsum([0, *(column.coordinates for column in self.columns)]).tolist()
-        values = edges[-1] if self.projection is None else len(self.projection.directions) + 1
+        values = edges[-1] if self.projection is None else len(self.projection) + 1
         own_marks = sum(1 for column in self.columns if column.may_lack)
         marks = 0 if self.missing == "refuse" else own_marks + bool(self.shared_mark)
         labels = {"numeric": 1, "onehot": len(self.label.classes) + 1, "gaussian": 2 * values}
@@ -121,8 +115,7 @@ class Schema:
         reading = json.loads(self.reading.to_json())
         digest = hashlib.sha256(self._canonical(columns=columns, reading=reading).encode())
         numbers = [np.array(getattr(column, name)) for column in self.columns for name in NUMBERS]
-        matrices = [None if self.projection is None else self.projection.directions, self.whitening]
-        for array in [*numbers, *matrices]:
+        for array in [*numbers, self.projection, self.whitening]:
             digest.update(b"none" if array is None else repr(array.shape).encode() + array.astype("<f8").tobytes())
         return digest.hexdigest()[:16]
 
@@ -141,7 +134,7 @@ class Schema:
         return self._canonical(
             columns=[column.to_json() for column in self.columns],
             reading=self.reading.to_json(),
-            projection=None if self.projection is None else pack(self.projection.directions),
+            projection=None if self.projection is None else pack(self.projection),
             whitening=None if self.whitening is None else pack(self.whitening),
             notes=[note.redacted().to_json() for note in self.notes],  # a schema is sent to everybody
             fingerprint=self.fingerprint,
@@ -189,7 +182,7 @@ def _parsed(text: str) -> Schema:
             columns=tuple(column_from_json(column) for column in content["columns"]),
             label=LabelSpec(**{**content["label"], "classes": tuple(content["label"]["classes"])}),
             reading=Reading.from_json(content["reading"]),
-            projection=None if content["projection"] is None else Projection(unpack(content["projection"])),
+            projection=None if content["projection"] is None else unpack(content["projection"]),
             whitening=None if content["whitening"] is None else unpack(content["whitening"]),
             notes=tuple(Note.from_json(note) for note in content["notes"]),
             **{name: content[name] for name in _PLAIN},
@@ -221,7 +214,7 @@ def require_plausible(schema: Schema) -> None:
     bounded = {f"scaling of column '{column.name}'": column.is_bounded() for column in columns} | {
         "label": label.is_bounded(),
         "clip norm": schema.clip is None or within_bounds(schema.clip, SMALLEST),
-        "projection": schema.projection is None or _orthonormal(schema.projection.directions, schema.encoded_width),
+        "projection": schema.projection is None or _orthonormal(schema.projection, schema.encoded_width),
         "metric": schema.whitening is None or _metric(schema.whitening, schema.value_width),
     }
     for what, fine in bounded.items():

@@ -153,4 +153,4 @@ def widths_in(widths: Mapping[str, int | None], schema: Schema) -> dict[str, int
 @lru_cache(maxsize=4)
 def _directions(name: str, width: int) -> Floats:
     seed = int.from_bytes(hashlib.sha256(f"{width} {name}".encode()).digest()[:4], "big")
-    return random_directions(width, _DIRECTIONS, seed).directions
+    return random_directions(width, _DIRECTIONS, seed)

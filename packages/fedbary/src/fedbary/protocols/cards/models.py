@@ -197,7 +197,7 @@ class Models:
         """What is told of some classes, among all of the schema's."""
         if self._numeric:
             return evidence.among(np.zeros(1, dtype=np.int64), 1)
-        places = class_positions(np.array(classes, dtype=np.str_), self.schema.label.classes)
+        places = class_positions(classes, self.schema.label.classes)
         return evidence.among(places, len(self.schema.label.classes))
 
     def label_evidence_of_reference(self) -> LabelEvidence | None:
@@ -209,7 +209,7 @@ class Models:
             return None
         others = discriminant(restricted(self._sums.without(len(self._parts) - 1), known), *self._coordinates)
         judge = Judge(JudgingModel(self._classes(known), others), len(self._reference.values))
-        codes = class_positions(np.asarray(self._reference.labels, dtype=np.str_), self._classes(known))
+        codes = class_positions(self._reference.labels, self._classes(known))
         judge.add(self._reference.values, codes, np.zeros(len(codes)))
         return judge.label_evidence(self._reference.codes, np.flatnonzero(known), len(known))
 

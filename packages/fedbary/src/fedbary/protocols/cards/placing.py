@@ -250,7 +250,7 @@ def _by_class(card: Card, schema: Schema, sums: Floats, second: Floats, noise: N
     """In the order of the schema's classes."""
     if card.kind == "number":
         return ClassMoments(card.counts, sums, second, noise)
-    places = class_positions(np.array(card.classes, dtype=np.str_), schema.label.classes)
+    places = class_positions(card.classes, schema.label.classes)
     known = places >= 0
     counts = np.zeros(len(schema.label.classes))
     ordered = np.zeros((len(schema.label.classes), sums.shape[1]))

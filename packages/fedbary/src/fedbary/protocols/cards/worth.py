@@ -72,7 +72,7 @@ def reference_judge(points: Floats, labels: NDArray[np.generic], schema: Schema,
         found = schema.label.standardised(labels)
         rows = np.arange(len(found))
     else:
-        found = class_positions(np.asarray(labels, dtype=np.str_), schema.label.classes)
+        found = class_positions(labels, schema.label.classes)
         rows = np.flatnonzero(found >= 0)
     if len(rows) > _MOST_JUDGES:
         rows = np.sort(np.random.default_rng(seed).choice(rows, _MOST_JUDGES, replace=False))
