@@ -86,7 +86,7 @@ def compute(cell: Cell) -> list[Record]:
 
     def quality(one: Sums, epsilon: float) -> float:
         numbers = {"rows": float(cell.rows), **noisy_shares(one, cell.rows, schema, epsilon)}
-        made = rates.columns(numbers, cells=schema.cells, epsilon=epsilon)
+        made = rates.columns(numbers, epsilon)
         return client_numbers(made)["quality"]
 
     without_noise = [quality(one, _HARDLY_NOISE) for one in sums]

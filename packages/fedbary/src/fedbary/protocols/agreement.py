@@ -49,9 +49,26 @@ class SchemaAgreement:
         replies = fitting_replies(replies, replies, form, number=0)
         reasons = {name: reply for name, reply in replies.items() if isinstance(reply, Failure)}
         answers = {name: reply for name, reply in replies.items() if isinstance(reply, Reply)}
-        if self._draft is None:
-            return reasons | self._absorb_descriptions(answers)
-        return reasons | self._absorb_moments(answers)
+        if self._draft is not None:
+            names = ("mean", "second", "between")
+            parts = {client: Moments(*(reply.arrays[name] for name in names)) for client, reply in answers.items()}
+            possible = [part for part in parts.values() if _of_some_rows(part)]
+            if possible:
+                self.schema = with_moments(self._draft, self._settings, possible)
+            false = Failure.of(ProtocolError("protocols.claim-moments"))
+            return reasons | {client: false for client, part in parts.items() if not _of_some_rows(part)}
+        descriptions: dict[str, Description] = {}
+        for name, reply in answers.items():
+            try:
+                descriptions[name] = Description.from_json(str(reply.scalars["description"]))
+            except FedbaryError as error:
+                reasons[name] = Failure.of(error)
+        if not descriptions:
+            return reasons
+        self._draft, different = agree(descriptions, self._settings, seed=self._seed)
+        if not needs_moments(self._draft, self._settings):
+            self.schema = self._draft
+        return reasons | {name: Failure(why) for name, why in different.items()}
 
     def state(self) -> State:
         """Arrays from which `restore` goes on."""
@@ -62,32 +79,6 @@ class SchemaAgreement:
         """Go on from what `state` returned."""
         self._draft = Schema.from_json(array_text(state["draft"])) if "draft" in state else None
         self.schema = Schema.from_json(array_text(state["schema"])) if "schema" in state else None
-
-    def _absorb_descriptions(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
-        reasons: dict[str, Failure] = {}
-        descriptions: dict[str, Description] = {}
-        for name, reply in answers.items():
-            try:
-                descriptions[name] = Description.from_json(str(reply.scalars["description"]))
-            except FedbaryError as error:
-                reasons[name] = Failure.of(error)
-        if not descriptions:
-            return reasons
-        draft, different = agree(descriptions, self._settings, seed=self._seed)
-        self._draft = draft
-        if not needs_moments(draft, self._settings):
-            self.schema = draft
-        return reasons | {name: Failure(why) for name, why in different.items()}
-
-    def _absorb_moments(self, answers: Mapping[str, Reply]) -> dict[str, Failure]:
-        assert self._draft is not None
-        names = ("mean", "second", "between")
-        parts = {client: Moments(*(reply.arrays[name] for name in names)) for client, reply in answers.items()}
-        possible = [part for part in parts.values() if _of_some_rows(part)]
-        if possible:
-            self.schema = with_moments(self._draft, self._settings, possible)
-        false = Failure.of(ProtocolError("protocols.claim-moments"))
-        return {client: false for client, part in parts.items() if not _of_some_rows(part)}
 
 
 def _of_some_rows(moments: Moments) -> bool:

@@ -156,7 +156,10 @@ class _Beside:
         times = spread / usual
         mean = np.einsum("ik,ikj->ij", counts, means) / rows
         second = variances + np.einsum("ik,ikj->ij", counts, (means - mean[:, None]) ** 2) / rows
-        mean = mean - _zeros(schema, means.shape[2])
+        # About where 0 lies in the schema's coordinates, of columns of numbers.
+        for column in schema.columns:
+            if column.kind != "categorical":
+                mean[:, schema.slices[column.name]] += np.array(column.mean) / np.array(column.scale)
         second = second + mean**2
         there = second > 0
         share = _known(mean**2, there) / np.where(there, second, 1.0)
@@ -171,15 +174,6 @@ class _Beside:
         by_size = np.abs(log_times) / least * (larger * np.sign(log_times) > np.abs(log_times) / 2)
         strength = np.where(most_vary, np.fmax(by_place, by_size), 0.0)
         return cls(away, np.nan_to_num(times), np.sqrt(variances), strength)
-
-
-def _zeros(schema: Schema, width: int) -> Floats:
-    """Where 0 lies in the schema's coordinates, of columns of numbers."""
-    found: list[float] = []
-    for column in schema.columns:
-        numbers = zip(column.mean, column.scale, strict=True)
-        found += [0.0] * column.coordinates if column.kind == "categorical" else [-mean / by for mean, by in numbers]
-    return np.array([*found, *[0.0] * (width - len(found))])
 
 
 def _known(values: Floats, where: NDArray[np.bool_]) -> Floats:

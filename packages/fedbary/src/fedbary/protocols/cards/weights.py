@@ -60,11 +60,17 @@ class Weights:
         return cls(np.ones(shape[0]), np.ones(shape, dtype=bool), np.full(shape[0], np.nan))
 
     def applied(self, parts: Sequence[ClassMoments]) -> list[ClassMoments]:
-        """The cards as far as they are believed."""
-        return [
-            _without(part, ~counts).times(float(weight))
-            for part, counts, weight in zip(parts, self.classes, self.cards, strict=True)
-        ]
+        """The cards as far as they are believed; with classes goes their scatter, as much of it as they have rows."""
+        applied = []
+        for part, counts, weight in zip(parts, self.classes, self.cards, strict=True):
+            dropped, left = ~counts & (part.counts > 0), part
+            if dropped.any():
+                sums = np.where(dropped[:, None], 0.0, part.sums)
+                left = replace(part, counts=np.where(dropped, 0.0, part.counts), sums=sums)
+                within = part.within() * (left.rows / max(part.rows, np.finfo(float).tiny))
+                left = replace(left, second=within - replace(left, second=np.zeros_like(part.second)).within())
+            applied.append(left.times(float(weight)))
+        return applied
 
 
 def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = (), numeric: bool = False) -> Weights:
@@ -97,24 +103,34 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     heard = np.asarray(held.any(axis=1))
     if heard.sum() < _FEWEST_HOLDERS:
         return Weights.of_all(parts)
-    metric = _Metric.of(np.median(covariances[heard], axis=0))
-    calm = _calm(np.array([metric.trace(covariance) for covariance in covariances]), heard)
-    believed = np.ones(held.shape, dtype=bool)
-    weights = np.ones(len(parts))
+    inverse, root = _metric(np.median(covariances[heard], axis=0))
+    # t = tr(W̃⁻¹W)/d. Noise may leave no scatter at all.
+    scatter = np.array([float((inverse * covariance).sum()) / len(covariance) for covariance in covariances])
+    calm, usual = np.ones(len(parts)), _USUAL_SCATTER * float(np.median(scatter[heard]))
+    if usual > 0.0:
+        calm = (usual / np.maximum(scatter, usual)) ** 2
+    believed, weights = np.ones(held.shape, dtype=bool), np.ones(len(parts))
     if numeric:
-        slopes = _number_slopes(covariances, metric)
+        slopes = _number_slopes(covariances, inverse)
         weights = _agreeing(slopes) * calm
     else:
-        means = np.stack([metric.whitened(part.means) for part in parts])
+        means = np.stack([part.means * root if root.ndim == 1 else part.means @ root for part in parts])
         counts = np.stack([np.where(own, part.counts, 0.0) for part, own in zip(parts, held, strict=True)])
-        votes = _votes(counts)
+        rows = counts.sum(axis=1)
+        # Whoever claims more rows than the median card has no more say.
+        most = float(np.median(rows[rows > 0]))
+        votes = counts * (most / np.maximum(rows, most))[:, None]
+        # How much variance the noise of a sum has per coordinate, in this metric.
+        blur = np.array([part.noise.sum for part in parts])
+        blur = blur * float((inverse if inverse.ndim == 1 else np.diag(inverse)).mean())
         slopes = np.full(len(parts), np.nan)
-        blur = np.array([part.noise.sum for part in parts]) * metric.trace_of_inverse
         for _ in range(_PASSES):
             middle = _class_medians(means, votes, weights)
             slopes, excused = _class_slopes(means, counts, middle, blur)
             believed = _near(means, counts, middle, blur)
-            mostly = calm * _mostly_believed(counts, believed)
+            # Who forges most classes need not be right in the others.
+            share = (counts * believed).sum(axis=1) / np.maximum(rows, np.finfo(float).tiny)
+            mostly = calm * _ramp(np.where(rows > 0, share, 1.0))
             weights = _agreeing(slopes, excused) * mostly
             # Of three cards a single one in other units has a slope beside which the honest ones are flat.
             if not weights.any():
@@ -123,37 +139,17 @@ def robust_weights(parts: Sequence[ClassMoments], *, trusted: Sequence[int] = ()
     return Weights(weights, believed, slopes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Metric:
-    """The inverse of a shrunk covariance: as a matrix, or coordinate by coordinate."""
-
-    inverse: Floats
-    root: Floats
-
-    @classmethod
-    def of(cls, covariance: Floats) -> _Metric:
-        diagonal = covariance if covariance.ndim == 1 else np.diag(covariance)
-        # Entrywise medians need not be positive definite, and columns may be constant.
-        level = max(float(np.maximum(diagonal, 0.0).mean()), np.finfo(float).tiny)
-        if covariance.ndim == 1:
-            inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(covariance, 0.0) + _SHRINKAGE * level)
-            return cls(inverse, np.sqrt(inverse))
-        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
-        inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(values, 0.0) + _SHRINKAGE * level)
-        return cls((vectors * inverse) @ vectors.T, vectors * np.sqrt(inverse))
-
-    @property
-    def trace_of_inverse(self) -> float:
-        """How much variance noise of variance one has per coordinate, in this metric."""
-        return float((self.inverse if self.inverse.ndim == 1 else np.diag(self.inverse)).mean())
-
-    def whitened(self, points: Floats) -> Floats:
-        """Points in coordinates in which the metric is Euclidean."""
-        return np.asarray(points * self.root if self.root.ndim == 1 else points @ self.root)
-
-    def trace(self, covariance: Floats) -> float:
-        """T = tr(W̃⁻¹W)/d."""
-        return float((self.inverse * covariance).sum()) / len(covariance)
+def _metric(covariance: Floats) -> tuple[Floats, Floats]:
+    """The inverse of a shrunk covariance and its root, both as matrices, or coordinate by coordinate."""
+    diagonal = covariance if covariance.ndim == 1 else np.diag(covariance)
+    # Entrywise medians need not be positive definite, and columns may be constant.
+    level = max(float(np.maximum(diagonal, 0.0).mean()), np.finfo(float).tiny)
+    if covariance.ndim == 1:
+        inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(covariance, 0.0) + _SHRINKAGE * level)
+        return inverse, np.sqrt(inverse)
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
+    inverse = 1.0 / ((1.0 - _SHRINKAGE) * np.maximum(values, 0.0) + _SHRINKAGE * level)
+    return (vectors * inverse) @ vectors.T, vectors * np.sqrt(inverse)
 
 
 def _covariance(part: ClassMoments) -> Floats:
@@ -164,24 +160,6 @@ def _covariance(part: ClassMoments) -> Floats:
     return found if part.full else np.diag(found)
 
 
-def _without(part: ClassMoments, dropped: Bools) -> ClassMoments:
-    """A card without some of its classes. Their scatter goes with them: as much of it as they have rows."""
-    dropped = dropped & (part.counts > 0)
-    if not dropped.any():
-        return part
-    left = replace(part, counts=np.where(dropped, 0.0, part.counts), sums=np.where(dropped[:, None], 0.0, part.sums))
-    within = part.within() * (left.rows / max(part.rows, np.finfo(float).tiny))
-    return replace(left, second=within - replace(left, second=np.zeros_like(part.second)).within())
-
-
-def _calm(scatter: Floats, heard: Bools) -> Floats:
-    """Less weight for cards that scatter more than twice as much as the median; noise may leave no scatter at all."""
-    usual = float(np.median(scatter[heard]))
-    if usual <= 0.0:
-        return np.ones(len(scatter))
-    return np.asarray((_USUAL_SCATTER * usual / np.maximum(scatter, _USUAL_SCATTER * usual)) ** 2)
-
-
 def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:
     """Weights by slopes and what noise excuses of them, one where nothing can be said."""
     known = np.isfinite(slopes)
@@ -190,46 +168,29 @@ def _agreeing(slopes: Floats, excused: Floats | float = 0.0) -> Floats:
     return _ramp(np.where(known, (slopes + excused) / honest, 1.0))
 
 
-def _mostly_believed(counts: Floats, believed: Bools) -> Floats:
-    """Weights by the share of rows in believed classes: who forges most classes need not be right in the others."""
-    rows = counts.sum(axis=1)
-    return _ramp(np.where(rows > 0, (counts * believed).sum(axis=1) / np.maximum(rows, np.finfo(float).tiny), 1.0))
-
-
 def _ramp(share: Floats) -> Floats:
     return np.asarray(np.clip((share - _NO_WEIGHT) / (_FULL_WEIGHT - _NO_WEIGHT), 0.0, 1.0))
-
-
-def _votes(counts: Floats) -> Floats:
-    """Rows of each card and class, at most as many as the median card has: whoever claims more has no more say."""
-    rows = counts.sum(axis=1)
-    usual = float(np.median(rows[rows > 0]))
-    return np.asarray(counts * (usual / np.maximum(rows, usual))[:, None])
 
 
 def _class_medians(means: Floats, votes: Floats, weights: Floats) -> Floats:
     """Weighted coordinate medians (K, d) of class means; NaN for classes with fewer than three holders.
 
-    No holder of a class has more votes than the median one.
+    No holder of a class has more votes than the median one. A median is the middle of those points where half of the
+    weight lies on either side.
     """
     middle = np.full(means.shape[1:], np.nan)
+    take = np.arange(means.shape[2])
     for code in range(means.shape[1]):
         holders = np.flatnonzero((votes[:, code] > 0) & (weights > 0))
         if len(holders) >= _FEWEST_HOLDERS:
             own = votes[holders, code]
-            middle[code] = _weighted_median(means[holders, code], np.minimum(own, np.median(own)) * weights[holders])
+            say = np.minimum(own, np.median(own)) * weights[holders]
+            order = np.argsort(means[holders, code], axis=0)
+            ordered = np.take_along_axis(means[holders, code], order, axis=0)
+            reached = np.cumsum(say[order], axis=0) / say.sum()
+            low, high = (reached >= 0.5 - 1e-9).argmax(axis=0), (reached > 0.5 + 1e-9).argmax(axis=0)
+            middle[code] = (ordered[low, take] + ordered[high, take]) / 2.0
     return middle
-
-
-def _weighted_median(points: Floats, weights: Floats) -> Floats:
-    """Coordinate medians of points (n, d): the middle of those where half of the weight lies on either side."""
-    order = np.argsort(points, axis=0)
-    ordered = np.take_along_axis(points, order, axis=0)
-    reached = np.cumsum(weights[order], axis=0) / weights.sum()
-    low = (reached >= 0.5 - 1e-9).argmax(axis=0)
-    high = (reached > 0.5 + 1e-9).argmax(axis=0)
-    take = np.arange(points.shape[1])
-    return np.asarray((ordered[low, take] + ordered[high, take]) / 2.0)
 
 
 def _class_slopes(means: Floats, counts: Floats, middle: Floats, blur: Floats) -> tuple[Floats, Floats]:
@@ -250,12 +211,12 @@ def _class_slopes(means: Floats, counts: Floats, middle: Floats, blur: Floats) -
     return slopes, excused
 
 
-def _number_slopes(covariances: Floats, metric: _Metric) -> Floats:
+def _number_slopes(covariances: Floats, inverse: Floats) -> Floats:
     """β where labels are numbers, the last coordinate; NaN where products with it are not known."""
     if covariances.ndim == 2:
         return np.full(len(covariances), np.nan)
     # The rows of an inverse covariance are regressions of a coordinate on all others.
-    predictor = -metric.inverse[-1, :-1] / metric.inverse[-1, -1]
+    predictor = -inverse[-1, :-1] / inverse[-1, -1]
     along = np.array([predictor @ covariance[:-1, -1] for covariance in covariances])
     spread = np.array([predictor @ covariance[:-1, :-1] @ predictor for covariance in covariances])
     return np.asarray(np.where(spread > 0.0, along / np.maximum(spread, np.finfo(float).tiny), np.nan))

@@ -108,11 +108,6 @@ class SketchClient(Client):
         if self._schema is None:
             raise ProtocolError("protocols.rows-before-sketch")
         if self._scored is None:
-            cloud = self._rows_seen(self._schema, self._table).cloud
-            cap = float(self._received["cap"])
-            sketch = SketchPoints.from_arrays(self._received, cap, width=self._schema.point_width)
-            if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
-                self._potentials = solve(cloud, sketch.points, b=sketch.weights).source_potential
             self._scored = self._score(self._schema)
             self._forget()
         return self._scored
@@ -161,14 +156,15 @@ class SketchClient(Client):
         return {**told, "shift": round(seen.judge.moved.shift, 2)}
 
     def _score(self, schema: Schema) -> ScoredRows:
-        seen, gradient = self._rows_seen(schema, self._table), None
-        if self._potentials is not None:
-            gradient = calibrated_gradient(self._potentials[seen.cloud.point_of_row])
+        seen, cap = self._rows_seen(schema, self._table), float(self._received["cap"])
+        if self._potentials is None:  # restored, or answered by another transport: merged points, capped costs
+            sketch = SketchPoints.from_arrays(self._received, cap, width=schema.point_width)
+            self._potentials = solve(seen.cloud, sketch.points, b=sketch.weights).source_potential
+        gradient = calibrated_gradient(self._potentials[seen.cloud.point_of_row])
         if seen.problem is not None:
             raise seen.problem
         if seen.judge is None:
-            nothing = np.zeros(len(self._table)) if gradient is None else gradient
-            told = {"row": self._table.row_names, "value": -nothing, "calibrated_gradient": nothing}
+            told = {"row": self._table.row_names, "value": -gradient, "calibrated_gradient": gradient}
             return ScoredRows(told, RowFacts(Note(ONE_CLASS)))
         judged, judgement = judged_alone(seen.judge, None, None, rate=self._rules.fdr)
         return row_columns(self._table, schema, seen.judge, judged, judgement, rules=self._rules, gradient=gradient)
@@ -179,12 +175,9 @@ class SketchClient(Client):
             self._seen = self._potentials = None
 
     def _rows_seen(self, schema: Schema, rows: Table, least: int = 1) -> SeenRows:
-        if self._seen is None or self._seen.rows is not rows:
-            self._seen = self._walk(schema, rows, least)
-        return self._seen
-
-    def _walk(self, schema: Schema, rows: Table, least: int) -> SeenRows:
-        """Go through the rows once, a part at a time."""
+        """What is told by going through the rows once, a part at a time."""
+        if self._seen is not None and self._seen.rows is rows:
+            return self._seen
         judge, problem = None, None
         try:
             if "classes" in self._received:
@@ -196,7 +189,8 @@ class SketchClient(Client):
         schema.label.require(rows.labels, where=rows.origin)
         points, cells = CloudFold(schema), CellFold(schema)
         walk(rows, schema, points, cells, *([] if judge is None else [JudgeFold(judge, schema, projected=False)]))
-        return SeenRows(rows, points.done(), cells.done(), judge, problem)
+        self._seen = SeenRows(rows, points.done(), cells.done(), judge, problem)
+        return self._seen
 
 
 def _scalars(rows: int, found: Answer) -> dict[str, Scalar]:

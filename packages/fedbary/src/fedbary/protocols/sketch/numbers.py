@@ -66,8 +66,12 @@ def about_rows(
     copies of each other have the same number in ``copies``.
     """
     found: dict[str, Scalar] = {}
+    rows = len(table)
     for name, estimate in zip(ESTIMATES, (judgement.wrong, judgement.odd), strict=True):
-        found |= {key: _in_groups(share, len(table), min_group) for key, share in estimate.columns(name).items()}
+        for key, exact in estimate.columns(name).items():
+            count = round(exact * rows) if min_group > 1 else 0
+            grouped = 0.0 if count < min_group else 1.0 if rows - count < min_group else count / rows
+            found[key] = grouped if min_group > 1 else exact
     if np.isfinite(judgement.blur):
         found["blur"] = round(judgement.blur, _DIGITS)
     share = cells.share(schema)
@@ -86,13 +90,6 @@ def client_numbers(scalars: Mapping[str, float]) -> dict[str, float]:
         return found
     wrong, odd = (Estimate(found[name], found[f"{name}_low"], found[f"{name}_high"]) for name in ESTIMATES)
     return {**found, **quality_columns(bad_rows(odd, wrong))}
-
-
-def _in_groups(share: float, rows: int, min_group: int) -> float:
-    if min_group <= 1:
-        return share
-    count = round(share * rows)
-    return 0.0 if count < min_group else 1.0 if rows - count < min_group else count / rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +115,7 @@ class PublicJudge:
             classes = tuple(str(name) for name in names)
         except (KeyError, ValueError, TypeError) as error:
             raise ProtocolError("protocols.server-array", name="model.classes") from error
-        sizes = {"linear": len(classes) or 1, "features": sum(column.coordinates for column in schema.columns)}
+        sizes = {"linear": len(classes) or 1, "features": schema.encoded_width}
         coefficients, offsets = arrays_of(_LINEAR, arrays, sizes)
         return cls(coefficients, offsets, classes, odd, doubted)
 
@@ -177,14 +174,14 @@ class CleanRates:
         """What goes to the clients."""
         return {"odd_from": self.odd_from, "doubted_from": self.doubted_from}
 
-    def columns(self, numbers: Mapping[str, float], *, cells: int, epsilon: float) -> dict[str, float]:
+    def columns(self, numbers: Mapping[str, float], epsilon: float) -> dict[str, float]:
         """What a client's noisy shares say of it, as the columns of an answer without noise."""
-        rows = int(numbers["rows"])
-        scales = noise_scales(rows, cells, epsilon)
+        rows, clean = int(numbers["rows"]), self.rows
+        noise = {name: 1.0 / (rows * epsilon * PARTS[name]) for name in NOISY}
         wrong = debiased(
-            numbers["doubted"], self.doubted, self.full, rows=rows, clean_rows=self.rows, noise=scales["doubted"]
+            numbers["doubted"], self.doubted, self.full, rows=rows, clean_rows=clean, noise=noise["doubted"]
         )
-        odd = debiased(numbers["odd"], ODD, 1.0, rows=rows, clean_rows=self.rows, noise=scales["odd"])
+        odd = debiased(numbers["odd"], ODD, 1.0, rows=rows, clean_rows=clean, noise=noise["odd"])
         return {**wrong.columns("wrong_labels"), **odd.columns("odd_features"), "missing": numbers["missing"]}
 
 
@@ -209,12 +206,3 @@ def clean_rates(
         doubted = float((~agreed & ~odd).mean())
         full = (1.0 - ODD) * (1.0 - float((~agreed).mean()) / max(len(np.unique(codes)) - 1, 1))
     return CleanRates(int(min(odd_from, GRID)), int(min(doubted_from, GRID)), doubted, full, cloud.rows)
-
-
-def noise_scales(rows: int, cells: int, epsilon: float) -> dict[str, float]:
-    """The scale of the noise in each share."""
-    return {
-        "doubted": 1.0 / (rows * epsilon * PARTS["doubted"]),
-        "odd": 1.0 / (rows * epsilon * PARTS["odd"]),
-        "missing": cells / (rows * cells * epsilon * PARTS["missing"]),
-    }

@@ -196,7 +196,7 @@ class SketchServer(Server):
         told = numbers
         if self.rates is not None and not np.isnan(numbers["doubted"]):
             epsilon = self._settings.epsilon or np.inf
-            told = {**numbers, **self.rates.columns(numbers, cells=self.schema.cells, epsilon=epsilon)}
+            told = {**numbers, **self.rates.columns(numbers, epsilon)}
         clean = held_out[int(numbers["rows"])]
         if np.sqrt(numbers["cost"] + _slack(numbers)) < _TOO_GOOD * np.sqrt(min(clean)):
             nearest = float(np.sqrt(min(clean)))
