@@ -16,7 +16,7 @@ def digits():
 @pytest.fixture(scope="module")
 def clients(digits):
     parts = fb.partitions.by_size(digits.train, [300, 300, 100, 30], seed=0).clients
-    spoilt = fb.data.flip_labels(parts["client_2"], 1.0, seed=0)[0]
+    spoilt = fb.corruptions.flip_labels(parts["client_2"], 1.0, seed=0)[0]
     return {**parts, "client_2": spoilt}
 
 
