@@ -215,3 +215,15 @@ def test_a_checkpoint_has_plain_arrays_alone():
     record = Record({"rows": Number()})
     assert record.from_state(record.to_state(rows=3)) == {"rows": 3}
     assert record.from_state({}) == {"rows": None}
+
+
+def test_what_is_written_down_of_an_answer_changes_no_answer(tmp_path, monkeypatch):
+    settings = fb.Sketch()
+    message = settings.server(["c0"], table(99, 120), settings.space(None), rules=RowRules(), seed=0).tasks()["c0"]
+    answers = []
+    for name in ("as usual", "failing"):
+        ledger = Ledger(tmp_path / name / "ledger.jsonl")
+        half = GuardedClient.for_table(table(0), settings, policy=OwnerPolicy(), ledger=ledger, run="r", seed=1)
+        answers.append(half.respond(message))
+        monkeypatch.setattr(GuardedClient, "_terms", lambda *_: 1 / 0)
+    assert reply_digest(answers[0]) == reply_digest(answers[1])

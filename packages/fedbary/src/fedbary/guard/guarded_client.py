@@ -115,7 +115,7 @@ class GuardedClient:
     ``settings`` are what `OwnerPolicy.applied` returned, and ``inner`` was made with them; by ``run``, the server's
     name, nothing is counted; ``data`` is the digest of the table's rows, ``declared`` what is declared of it, ``rules``
     how the server wants rows flagged (part of the question, as counts of flags may leave), ``cards`` the folder of
-    cards that left before, ``release`` the table's released rows, and ``labels`` those of all rows.
+    cards that left before, ``release`` the table's released rows, and ``table`` all of them.
     """
 
     def __init__(
@@ -131,12 +131,12 @@ class GuardedClient:
         rules: RowRules | None = None,
         cards: Path | None = None,
         release: ReleasedTables | None = None,
-        labels: np.ndarray | None = None,
+        table: Table | None = None,
     ) -> None:
         policy.check(settings)
         self._inner, self.settings, self._policy, self._ledger = inner, settings, policy, ledger
         self._run, self._data, self._declared, self._rules = run, data, declared, rules or RowRules()
-        self._cards, self._release, self._labels = cards, release, labels
+        self._cards, self._release, self._table = cards, release, table
         self._question, self.messages, self._flags_told = 0, 0, False
         self._last: tuple[str, Reply | Failure] | None = None
 
@@ -174,7 +174,7 @@ class GuardedClient:
             rules=rules,
             cards=ledger.path.parent / _CARDS,
             release=release,
-            labels=table.labels,
+            table=table,
         )
 
     def respond(self, message: Message) -> Reply | Failure:
@@ -356,13 +356,10 @@ class GuardedClient:
         keys = ["protocols", "min_group", "max_questions"]
         keys += ["epsilon_budget", "max_epsilon", "max_delta"] if private else ["trust_server"] if trusted else []
         if isinstance(found, Reply):
-            told = (
-                FLAGGED
-                if "flagged" in found.scalars
-                else exchanges_of(settings.name).get(message.kind, Exchange()).reply
-            )
+            record = exchanges_of(settings.name).get(message.kind, Exchange()).reply
+            fields = FLAGGED.fields if "flagged" in found.scalars else record.fields
             names = (*found.scalars, *found.arrays)
-            keys += dict.fromkeys(told.fields[name].withheld_by for name in names if name in told.fields)
+            keys += dict.fromkeys(fields[name].withheld_by for name in names if name in fields)
         terms: dict[str, Any] = {
             "version": version("fedbary"),
             "trust": "epsilon" if private else "trusted" if trusted else "guarded",
@@ -370,17 +367,22 @@ class GuardedClient:
             "rows": None if self._declared is None else self._declared.rows,
         }
         released = None if self._release is None else self._release.latest
-        if released is not None and self._labels is not None:
+        if released is not None and self._table is not None:
             least = max(least, released.least)
             classes = None
             if released.kind == "classes":
-                classes = len(set(self._labels.tolist())) - len(set(released.rows.labels.tolist()))
+                classes = len(set(self._table.labels.tolist())) - len(set(released.rows.labels.tolist()))
             left_out = released.declared - len(released.rows)
             terms["suppressed"] = {"rows": left_out, "classes": classes, "columns": len(released.naming)}
         return terms | ({"epsilon": float(settings.trust.epsilon)} if private else {"min_group": least})
 
     def _outcome(self, message: Message, found: Reply | Failure) -> Entry:
-        entry = replace(self._entry(message), data=self._data, terms=self._terms(message, found))
+        terms: dict[str, Any] = {}
+        try:
+            terms = self._terms(message, found)
+        except Exception as error:  # whether something leaves must not depend on what is written down of it
+            log_error(error, "terms not written down")
+        entry = replace(self._entry(message), data=self._data, terms=terms)
         if isinstance(found, Failure):
             reason = str(found.note)
             return replace(entry, what=FAILURE, note=reason, bytes=len(reason.encode()))
