@@ -6,6 +6,7 @@ import pytest
 import fedbary as fb
 import fedbary_lab
 from codes import coded
+from fedbary.data.table import concat
 from fedbary.errors import SettingsError
 from fedbary_lab.baselines.clients import METHODS, Setting
 from fedbary_lab.baselines.row_methods import ROW_METHODS
@@ -32,7 +33,7 @@ def test_a_client_method_of_ones_own_is_compared_with_the_others():
         return setting.log.counts
 
     fedbary_lab.register_client_method("by-rows", by_rows)
-    clients = {"ann": ROWS, "bob": fb.data.concat([ROWS, ROWS])}
+    clients = {"ann": ROWS, "bob": concat([ROWS, ROWS])}
     found = fb.compare_clients(clients, ROWS, methods=["by-rows", "cgsv"])
     assert found.scores["by-rows"].values.tolist() == [4, 8]
     assert METHODS["by-rows"].does == "The number of rows."

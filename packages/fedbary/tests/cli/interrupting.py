@@ -11,6 +11,7 @@ import pytest
 from cli_fixtures import FEDBARY
 
 import fedbary as fb
+from fedbary.data.export import write
 
 BASE = ("sites", "--label", "label", "--reference", "reference.parquet")
 
@@ -23,7 +24,7 @@ def federation(tmp_path):
     (tmp_path / "sites").mkdir()
     places = [*(f"sites/client_{i}" for i in range(4)), "reference", "test"]
     for place, rows in zip(places, np.array_split(order, len(places)), strict=True):
-        fb.data.write(beans.take(rows), tmp_path / f"{place}.parquet")
+        write(beans.take(rows), tmp_path / f"{place}.parquet")
     return tmp_path
 
 
