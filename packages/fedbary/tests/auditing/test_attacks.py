@@ -10,7 +10,7 @@ from audit_policies import MANY_QUESTIONS, guarding_policy, private_policy, trus
 from clock import Clock
 from fedbary.auditing.inference import attribute, counts, form, membership, neighbours, refusals
 from fedbary.auditing.owner import Defence, Owner
-from fedbary.auditing.probes import blind, read_averages
+from fedbary.auditing.probes import blind, read_averages, sketch_near
 from fedbary.auditing.reconstruction import card_rows, joint_rounds, known_t, repeated_questions, unknown_t
 from fedbary.auditing.scene import Scene
 from fedbary.protocols.messages import Failure
@@ -211,3 +211,16 @@ def test_a_model_that_speaks_of_one_row_tells_its_label_to_a_server_that_is_trus
     )
     assert trusted.value > 0.95
     assert guarded.value < 0.7
+
+
+def test_the_model_that_looks_for_a_row_is_one_that_owners_judge_by():
+    """A question that is refused for its form alone would prove nothing."""
+    breast = fb.datasets.load("breast-cancer")
+    scene = Scene(breast.train.take(range(100)), breast.test, Defence(fb.Sketch(), None), 20, 0)
+    question = sketch_near(scene, scene.points[scene.target])
+    others = scene.table.take([*np.delete(np.arange(100), scene.target), 0])
+    shares = []
+    for table in (scene.table, others):
+        with scene.defence.owner(table, np.random.default_rng(0)) as owner:
+            shares.append(owner.ask(question).scalars["wrong_labels"])
+    assert shares[0] > shares[1]

@@ -30,8 +30,9 @@ Floats = NDArray[np.float64]
 # Part of the nearest known row's squared distance that no other row should come within.
 _CLOSE_BY = 0.02
 # Part of that distance over which a model forgets the row; how sure it is of the row at its place; how much heavier a
-# centroid can be; how odd it holds the row for, and how few clean rows it says so by.
-_NEARBY, _SURE, _HEAVIEST, _ODD, _FEW_CLEAN = 0.05, 10.0, 200.0, 1e6, 25
+# centroid can be. Which candidate the scoring model is, and the weight of those that have no say.
+_NEARBY, _SURE, _HEAVIEST = 0.05, 10.0, 200.0
+_BY_REFERENCE, _SILENT = 3, 1e-9
 # So much larger a scale silences a column beside the label.
 _SILENCE = 1e3
 # So much more quietly other directions speak than the loud one.
@@ -60,36 +61,35 @@ def sketch_near(scene: Scene, place: Floats) -> Message:
     distances = ((scene.known - place) ** 2).sum(axis=1)
     cap = _CLOSE_BY * float(distances[distances > 1e-9].min(initial=np.inf))
     question = sketch(scene, scene.schema, place, np.ones(1), cap=cap if np.isfinite(cap) else 1.0)
-    model = _speaking_of(scene, place)
-    if not model:
+    if not (model := _speaking_of(scene, place)):
         return question
-    arrays = {name: array for name, array in question.arrays.items() if "." not in name}
-    return replace(question, arrays=arrays | model)
+    honest = {name: array for name, array in question.arrays.items() if not name.startswith("model.")}
+    return replace(question, arrays=honest | model)
 
 
 def _speaking_of(scene: Scene, place: Floats) -> dict[str, np.ndarray]:
-    """A model that says nothing of any row but one at this place: that has the label there, and is odd.
+    """A model by which only a row at this place has a surprising label: that alone decides the share of wrong ones.
 
-    Of all others it holds every class for equally likely, so that a single row decides the estimate of wrong labels;
-    clean rows are so few that a single odd row shows in the upper end of an interval.
+    Of all other rows it holds every class for equally likely. It stands in the place of the honest scoring model, and
+    has all the weight.
     """
-    schema = scene.schema
-    if schema.label.kind != "classes" or schema.projection is not None:
+    schema, honest = scene.schema, scene.honest.arrays
+    width = schema.encoded_width
+    fits = "others.centre" in honest and len(honest["others.centre"]) == width
+    if schema.label.kind != "classes" or schema.projection is not None or not fits:
         return {}
-    width, names = schema.encoded_width, list(schema.label.classes)
-    names.append(names.pop(int(np.argmax(place[schema.feature_width :][: len(names)]))))
-    count, clean = len(names), _FEW_CLEAN
+    names = list(schema.label.classes)
+    own = int(np.argmax(place[schema.feature_width :][: len(names)]))
+    count, other = len(names), (own + 1) % len(names)
     centre = scene.known[:, :width].mean(axis=0)
     distances = ((scene.known[:, :width] - place[:width]) ** 2).sum(axis=1)
     nearby = float(distances[distances > 1e-9].min(initial=np.inf))
     epsilon = _NEARBY * (nearby if np.isfinite(nearby) else 1.0)
-    # All classes have a centroid at the centre, so heavy that only a row at the place is nearer to the last's other.
+    # All classes have a centroid at the centre, so heavy that only a row at the place is nearer to the other class's.
     heavy = min(float(((centre - place[:width]) ** 2).sum()) / epsilon - _SURE, _HEAVIEST)
-    points, classes = np.vstack([np.tile(centre, (count, 1)), place[:width]]), np.append(np.arange(count), count - 1)
-    weights = np.append(np.full(count, np.exp(heavy)), 1.0)
     model = {
         "classes": np.frombuffer(json.dumps(names).encode("utf-8"), dtype=np.uint8).copy(),
-        "numbers": np.array([0.0, epsilon, 0.0, 1.0]),
+        "numbers": np.array([0.0, epsilon, 1.0]),
         "log_prior": np.full(count, -np.log(count)),
         "mean": np.zeros(width),
         "directions": np.eye(width),
@@ -99,18 +99,13 @@ def _speaking_of(scene: Scene, place: Floats) -> dict[str, np.ndarray]:
         "scales": np.full((1, count), 1.0 / epsilon),
         "biases": np.zeros((1, count)),
         "blend": np.ones(1),
-        "feature.centre": np.append(np.zeros(count - 1), -_ODD),
-        "feature.scale": np.ones(count),
-        **{f"{name}.points": points for name in ("shared", "feature")},
-        **{f"{name}.classes": classes for name in ("shared", "feature")},
-        **{f"{name}.weights": weights for name in ("shared", "feature")},
+        "shared.points": np.vstack([np.tile(centre, (count, 1)), place[:width]]),
+        "shared.classes": np.append(np.arange(count), other),
+        "shared.weights": np.append(np.full(count, np.exp(heavy)), 1.0),
     }
-    return {
-        **{f"model.{name}": array for name, array in model.items()},
-        "clean.log_probabilities": np.full((clean, count), -np.log(count)),
-        "clean.codes": np.arange(clean) % count,
-        "clean.feature": np.full(clean, _ODD / 2.0),
-    }
+    weights = np.full(len(honest["candidate_weights"]), _SILENT)
+    weights[_BY_REFERENCE] = 1.0
+    return {"candidate_weights": weights, **{f"model.{name}": array for name, array in model.items()}}
 
 
 def loud(scene: Scene, place: Floats) -> Message:
