@@ -154,8 +154,8 @@ def save_rows(
     target = state.get("array.points")
     # Only where there is no reference to fit a space to do clients describe themselves, which fixes their label's kind.
     alone = "label_kind" in state and array_text(state["label_kind"]) != ""
-    # Of cards a reference's rows show by the scores that they calibrate.
-    alone |= settings.name == "cards" and not below(state, "array.clean.")
+    # Of cards a reference's rows show by their moments in the model.
+    alone |= settings.name == "cards" and not below(state, "array.model.reference.")
     facts = {
         "protocol": settings.name,
         **asdict(settings),
