@@ -40,7 +40,7 @@ from fedbary.data.files import read_any_cells
 from fedbary.engines.files.message_file import AnswerFiles, FileKind, MessageFile, save_answer, save_question
 from fedbary.errors import FedbaryError
 from fedbary.guard.ledger import Entry, Ledger
-from fedbary.guard.node import STATE, Asked, Envelope, LastAnswer, RunState
+from fedbary.guard.node import STATE, Envelope, LastAnswer, Question, RunState
 from fedbary.guard.owner_files import load_owner_view, owner_view, save_owner_view
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.notes import Note, notes_from_text, notes_to_text
@@ -584,7 +584,7 @@ def _honest_cards() -> list[Path]:
 
 
 def _asking(name: str) -> tuple[Message, Envelope]:
-    settings = Asked(TALKS[name][0], RowRules(), {}).to_json()
+    settings = Question(TALKS[name][0], RowRules(), {}).to_json()
     message = _talks()[name][0][0]
     return message, Envelope("a" * 32, message.kind, message.round, 1, settings=settings)
 
@@ -592,7 +592,7 @@ def _asking(name: str) -> tuple[Message, Envelope]:
 def _use_question(path: Path) -> None:
     """As `fedbary answer` does."""
     message, envelope = _shown(path).message()
-    asked = Asked.from_json(envelope.settings)
+    asked = Question.from_json(envelope.settings)
     check_message(exchanges_of(asked.protocol.name), asked.protocol.name, message)
     client = asked.protocol.client(table(1, 40), rules=asked.rules, seed=1)
     client.answer(message)
@@ -671,7 +671,7 @@ def _write_state(path: Path) -> None:
 
 
 def _write_study(path: Path) -> None:
-    Study(Asked(fb.Sketch(), RowRules(), {}), fb.Space(), 7, "label", clients=("north", "south")).save(path.parent)
+    Study(Question(fb.Sketch(), RowRules(), {}), fb.Space(), 7, "label", clients=("north", "south")).save(path.parent)
 
 
 def _write_scores(path: Path) -> None:

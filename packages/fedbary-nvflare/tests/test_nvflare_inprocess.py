@@ -17,7 +17,7 @@ from fedbary.engines.coordinator import read_outcome
 from fedbary.engines.packed import packed_message
 from fedbary.errors import SettingsError
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node import Asked, Envelope
+from fedbary.guard.node import Envelope, Question
 from fedbary.notes import Note
 from fedbary.nvflare import Coordinator, Simulator, Site, recipe
 from fedbary.protocols.messages import Message
@@ -167,7 +167,7 @@ class Nosy(Site):
 def test_sites_do_not_answer_each_other(tmp_path):
     tables, reference = drawn_tables(2)
     owners_files(tmp_path, tables)
-    settings = Asked(fb.Sketch(), RowRules(), {}).to_json()
+    settings = Question(fb.Sketch(), RowRules(), {}).to_json()
     envelope = Envelope("0" * 32, "sketch", 0, 1, settings=settings, nonce="b")
     nosy = Nosy(packed_message(Message("sketch", 0), envelope).to_plain())
     config = {"protocol": "sketch", "reference": write_table(tmp_path / "reference.parquet", reference)}

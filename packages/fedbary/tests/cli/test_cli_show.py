@@ -7,7 +7,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.engines.files.message_file import save_answer, save_question
-from fedbary.guard.node import Asked, Envelope
+from fedbary.guard.node import Envelope, Question
 from fedbary.notes import Note
 from fedbary.protocols.messages import Failure, Reply
 from fedbary.valuation.rows import RowRules
@@ -20,7 +20,7 @@ def question(sites):
     asked = fb.Sketch(epsilon=1.0)
     reference = fb.read("reference.csv", label="ill", id="id")
     server = asked.server(["north"], reference, asked.space(None), rules=RowRules(), seed=0)
-    settings = Asked(asked, RowRules(), {}).to_json()
+    settings = Question(asked, RowRules(), {}).to_json()
     return save_question(
         server.tasks()["north"], Envelope("ab" * 16, "sketch", step=1, settings=settings), "question.fb"
     )

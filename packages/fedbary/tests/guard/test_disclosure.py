@@ -14,7 +14,7 @@ from fedbary.forms import Number, Record
 from fedbary.guard.disclosure import ENVELOPE, disclosures, unmet
 from fedbary.guard.guarded_client import GuardedClient, reply_bytes, reply_digest
 from fedbary.guard.ledger import Entry, Ledger
-from fedbary.guard.node import FINISH, Asked, Envelope
+from fedbary.guard.node import FINISH, Envelope, Question
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.policy import OwnerPolicy
 from fedbary.protocols.forms import SHARED, WHEN
@@ -75,7 +75,7 @@ def test_over_a_network_every_field_that_leaves_has_a_line(name, tmp_path):
     server = settings.server(
         list(nodes), table(99, 120) if with_reference else None, settings.space(None), rules=RowRules(), seed=0
     )
-    asked, session, steps = Asked(settings, RowRules(), {}).to_json(), "0" * 32, {one: count(1) for one in nodes}
+    asked, session, steps = Question(settings, RowRules(), {}).to_json(), "0" * 32, {one: count(1) for one in nodes}
 
     def ask(one, message):
         envelope = Envelope(session, message.kind, message.round, next(steps[one]), settings=asked, nonce="n")
@@ -164,7 +164,7 @@ def test_refusals_and_failures_have_their_lines(tmp_path):
     settings = fb.Sketch(min_group=3)
     owner = node(tmp_path, "north", OwnerPolicy(), table(0))
     message = Message("sketch", 0)
-    envelope = Envelope("0" * 32, "sketch", 0, 1, settings=Asked(settings, RowRules(), {}).to_json())
+    envelope = Envelope("0" * 32, "sketch", 0, 1, settings=Question(settings, RowRules(), {}).to_json())
     packed = answered(lambda: packed_message(message, envelope), lambda: owner)
     (record,) = said_of(packed, owner.ledger)
     assert (record["what"], record["allowed_by"]) == ("refusal", [])

@@ -23,7 +23,7 @@ from fedbary.errors import DataError, SettingsError
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
 from fedbary.guard.ledger import Ledger
-from fedbary.guard.node import FINISH, Asked, Envelope, answer
+from fedbary.guard.node import FINISH, Envelope, Question, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import log_error, owner_log
 from fedbary.notes import Note
@@ -76,7 +76,7 @@ class Owner:
         return self.ask_all(message, session, asked=asked, step=step, node=node, rules=rules)[0]
 
     def ask_all(self, message, session=None, *, asked=None, step=1, node=7, rules=None):
-        settings = Asked(asked or fb.Sketch(), rules or RowRules(), {}).to_json()
+        settings = Question(asked or fb.Sketch(), rules or RowRules(), {}).to_json()
         session = session or secrets.token_hex(16)
         envelope = Envelope(session, message.kind, message.round, step, settings=settings)
         return answer(message, envelope, self.node(node))
@@ -169,7 +169,7 @@ def test_an_edited_cell_is_no_fresh_budget(owner):
 
 @pytest.mark.parametrize("name", ["", "../../etc", "x" * 32, "0" * 31, "0" * 33, "A" * 32, "0" * 31 + "\n"])
 def test_a_run_s_name_leads_nowhere(owner, name):
-    envelope = Envelope(name, "sketch", 0, 1, settings=Asked(fb.Sketch(), RowRules(), {}).to_json())
+    envelope = Envelope(name, "sketch", 0, 1, settings=Question(fb.Sketch(), RowRules(), {}).to_json())
     found, _ = answer(question(), envelope, owner.node())
     assert found.note == Note("guard.not-a-session")
     assert owner.lines == ["refusal"]
@@ -268,13 +268,13 @@ def test_only_a_node_with_neither_data_nor_policy_is_simulated(tmp_path, data, p
     if not data:
         digits = fb.datasets.load("digits").test
         message = asked.server(["me"], digits, asked.space(None), rules=RowRules(), seed=0).tasks()["me"]
-    envelope = Envelope("0" * 32, "sketch", 0, 1, settings=Asked(asked, RowRules(), simulation).to_json())
+    envelope = Envelope("0" * 32, "sketch", 0, 1, settings=Question(asked, RowRules(), simulation).to_json())
     found, _ = answer(message, envelope, node)
     assert isinstance(found, Reply)
     ledgers = list((tmp_path / "state").rglob("ledger.jsonl"))
     assert len(ledgers) == (1 if data else 0)
     if data and policy:
-        exact = Envelope("1" * 32, "sketch", 0, 1, settings=Asked(fb.Sketch(), RowRules(), {}).to_json())
+        exact = Envelope("1" * 32, "sketch", 0, 1, settings=Question(fb.Sketch(), RowRules(), {}).to_json())
         assert answer(message, exact, node)[0].note.code == "guard.exact-answers"
 
 
@@ -631,7 +631,7 @@ def test_with_epsilon_no_cell_decides_whether_there_is_an_answer(tmp_path, odd):
         asked = fb.Sketch(epsilon=1.0)
         server = asked.server(["me"], fb.Table.from_frame(plain.astype({"age": float}).drop(columns="id"), "label"),
                               asked.space(None), rules=RowRules(), seed=0)  # fmt: skip
-        envelope = Envelope("a" * 32, "sketch", 0, 1, settings=Asked(asked, RowRules(), {}).to_json())
+        envelope = Envelope("a" * 32, "sketch", 0, 1, settings=Question(asked, RowRules(), {}).to_json())
         replies.append(answer(server.tasks()["me"], envelope, config)[0])
         costs.append(row_points(read_any_cells(folder / "mine.csv", "label", id="id"), schema))
     assert all(isinstance(reply, Reply) for reply in replies)

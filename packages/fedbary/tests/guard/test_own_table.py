@@ -13,7 +13,7 @@ from fedbary.columns import Category, Number
 from fedbary.data import files
 from fedbary.data.reading import Reading
 from fedbary.engines.files.owner import card_question
-from fedbary.guard.node import Asked, Envelope, answer, asked_reading
+from fedbary.guard.node import Envelope, Question, answer, asked_reading
 from fedbary.guard.node_config import NodeConfig
 from fedbary.notes import Note
 from fedbary.protocols.messages import Message, Reply
@@ -72,7 +72,7 @@ def ask(tmp_path):
     )
 
     def send(message, asked, session, step=1):
-        settings = Asked(asked, RowRules(), {}).to_json()
+        settings = Question(asked, RowRules(), {}).to_json()
         return answer(message, Envelope(session, message.kind, message.round, step, settings=settings), config)[0]
 
     return send
@@ -172,7 +172,7 @@ def test_with_epsilon_one_row_of_anything_is_answered_like_any_other(tmp_path, p
         asked = fb.Cards(epsilon=1.0, delta=1e-6, policy="dp")
         schema = replace(fb.fit_schema(public, fb.Space(labels="onehot")), clip=3.0)
         message = card_question("classification", schema)
-    settings = Asked(asked, RowRules(), {}).to_json()
+    settings = Question(asked, RowRules(), {}).to_json()
     envelope = Envelope(secrets.token_hex(16), message.kind, message.round, 1, settings=settings)
     found = answer(message, envelope, config)[0]
     assert isinstance(found, Reply), found

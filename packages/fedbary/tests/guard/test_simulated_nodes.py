@@ -9,7 +9,7 @@ from fedbary.data.atomic import read_arrays
 from fedbary.engines.coordinator import RunConfig, valued
 from fedbary.guard import node as node_module
 from fedbary.guard import node_config as node_config_module
-from fedbary.guard.node import Asked, Envelope, answer
+from fedbary.guard.node import Envelope, Question, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.guard.owner_files import load_owner_view
 from fedbary.protocols.messages import Reply
@@ -49,7 +49,7 @@ def test_nodes_share_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(node_config_module, "_MOST_BYTES", 3000)
     home, sessions = tmp_path / "state", [secrets.token_hex(16) for _ in range(3)]
     config = NodeConfig.of({"partition-id": 0, "num-partitions": 3, "state-path": str(home)}, 7)
-    asked = Asked(fb.Cards(), RowRules(), {"dataset": "digits", "clients": 3, "rows": 60})
+    asked = Question(fb.Cards(), RowRules(), {"dataset": "digits", "clients": 3, "rows": 60})
     server = fb.Cards().server(["me"], None, fb.Cards().space(None), rules=RowRules(), seed=0)
     message = server.tasks()["me"]
     for session in sessions:

@@ -9,7 +9,7 @@ import fedbary as fb
 from codes import coded
 from fedbary.errors import ProtocolError
 from fedbary.forms import Number, Numbers, Record, Text
-from fedbary.guard.node import Asked, Envelope, answer
+from fedbary.guard.node import Envelope, Question, answer
 from fedbary.guard.node_config import NodeConfig
 from fedbary.protocols.forms import check_message
 from fedbary.protocols.messages import Message, Reply
@@ -124,7 +124,7 @@ def test_a_number_that_does_not_fit_is_written_if_it_can_be(value, got):
 def test_a_node_looks_at_the_form_before_anything_else(message, code, tmp_path):
     """The node has no rows at all, and yet it is the message that is refused."""
     config = NodeConfig.of({"data-path": str(tmp_path / "none.csv"), "state-path": str(tmp_path)}, 1)
-    settings = Asked(fb.Sketch(), RowRules(), {}).to_json()
+    settings = Question(fb.Sketch(), RowRules(), {}).to_json()
     left, _ = answer(message, Envelope("0" * 32, message.kind, 0, 1, settings=settings), config)
     assert left.note.code == code
 
@@ -132,10 +132,10 @@ def test_a_node_looks_at_the_form_before_anything_else(message, code, tmp_path):
 @pytest.mark.parametrize("text", ["[" * 10_000, "{}", "[]", "1e999", '{"protocol": "sketch"}', '{"protocol": ["x"]}'])
 def test_settings_that_make_no_sense_are_refused(text):
     with pytest.raises(ProtocolError, check=coded("guard.settings-unknown")):
-        Asked.from_json(text)
+        Question.from_json(text)
     options = {"protocol": "sketch", "options": {"unknown": 1}, "rules": {}, "simulation": {}}
     with pytest.raises(ProtocolError, check=coded("guard.settings-unknown")):
-        Asked.from_json(json.dumps(options))
+        Question.from_json(json.dumps(options))
 
 
 def test_a_form_with_sizes_is_the_same_for_every_reply():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedbary.auditing.owner import Defence
 from fedbary.notes import Note
+from fedbary.protocols.halves import Exact
 
 Floats = NDArray[np.float64]
 
@@ -183,7 +184,7 @@ class Promises:
                 questions=0.0,
                 averages=0.0,
             )
-        shows = getattr(defence.settings, "allow_reconstruction", getattr(defence.settings, "policy", "") == "trusted")
+        shows = isinstance(defence.settings.trust, Exact)
         guarded = defence.policy is not None and once
         return cls(
             pairs=0.5 if guarded and not shows else None,

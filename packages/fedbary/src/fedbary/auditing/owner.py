@@ -42,7 +42,7 @@ def reached(
     """
     rules, data = folder / "policy.toml", folder / "mine.csv"
     rules.write_text(policy.to_toml(), encoding="utf-8")
-    asked = node.Asked(settings, RowRules(), {}).to_json()
+    asked = node.Question(settings, RowRules(), {}).to_json()
     envelope = Envelope(run, settings=asked)
 
     def ask(message: Message) -> Reply | Failure:
@@ -94,8 +94,7 @@ class Defence:
     @property
     def epsilon(self) -> float | None:
         """The ε of one answer, if there is one."""
-        found = getattr(self.settings, "epsilon", None)
-        return None if found is None else float(found)
+        return self.settings.trust.epsilon or None
 
     @property
     def one_question(self) -> bool:

@@ -17,7 +17,7 @@ from fedbary.engines.packed import Packed, packed_message, require_answer_to, un
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import SettingsError
 from fedbary.forms import array_text, text_array
-from fedbary.guard.node import FINISH, Asked, Envelope
+from fedbary.guard.node import FINISH, Envelope, Question
 from fedbary.notes import Fact, Note
 from fedbary.protocols.messages import Failure, Message, Reply, State
 from fedbary.valuation.outcome import Status
@@ -114,7 +114,7 @@ class NetworkedEngine(Engine):
         """
         if work.tables is not None:
             raise SettingsError("engines.rows-are-at-the-nodes")
-        self._settings = Asked(work.protocol, work.rules, self._simulation).to_json()
+        self._settings = Question(work.protocol, work.rules, self._simulation).to_json()
         self._row_values_after = work.protocol.row_values_after
         if state:
             self._resume_from(state)

@@ -68,8 +68,12 @@ class Envelope:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The protocol as the server asks for it; the owner's policy has the last word."""
+class Question:
+    """What a server asks in a run, which travels as one thing; the owner's policy has the last word.
+
+    Its space travels as the schema of a message, and what a client is asked to trust the server with is the
+    protocol's ``trust``.
+    """
 
     protocol: Settings
     rules: RowRules
@@ -84,7 +88,7 @@ class Asked:
         return json.dumps(content | {"simulation": dict(self.simulation)}, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str) -> Asked:
+    def from_json(cls, text: str) -> Question:
         """Read it back; a server that asks for something unknown is refused."""
         try:
             content = read_json(text, longest=_LONGEST_SETTINGS)
@@ -227,7 +231,7 @@ def _ask(message: Message, envelope: Envelope, config: NodeConfig) -> LastAnswer
     In a simulation the owners are one, who needs neither policy nor ledger.
     """
     folder = config.run_folder(envelope.session)
-    asked = Asked.from_json(envelope.settings)
+    asked = Question.from_json(envelope.settings)
     policy = None if config.partition is not None else owners_policy(config)
     settings = asked.protocol if policy is None else policy.applied(asked.protocol)
     # Refuses a message that is none of the protocol's, before a row, a file or the ledger is looked at for it.
@@ -349,7 +353,7 @@ def _readable(config: NodeConfig, reading: Reading | None, *, private: bool) -> 
         return None
 
 
-def _guarded(table: Table | None, asked: Asked, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:
+def _guarded(table: Table | None, asked: Question, policy: OwnerPolicy, run: str, config: NodeConfig) -> GuardedClient:
     own: dict[str, Any] = {"policy": policy, "ledger": config.ledger, "run": run, "rules": asked.rules}
     if table is None:
         unreadable = UnusableClient(DataError("guard.table-unreadable"))
@@ -411,7 +415,7 @@ class _SimulatedClient:
 
     messages = 0
 
-    def __init__(self, asked: Asked, config: NodeConfig, reading: Reading | None) -> None:
+    def __init__(self, asked: Question, config: NodeConfig, reading: Reading | None) -> None:
         secret = shared_secret(int(asked.simulation.get("run_seed", 0)))
         self._half: ClientProtocol
         try:

@@ -68,11 +68,11 @@ def ask(
     the answer back; `fedbary value FOLDER ANSWERS` reads the answers, and asks on where the protocol has further
     rounds. Your validation rows stay here: what leaves of them is what `fedbary show` prints of a question.
     """
-    from fedbary.guard.node import Asked
+    from fedbary.guard.node import Question
 
     if is_study(output):
         raise SettingsError("cli.study-exists", folder=str(output))
-    asked = Asked(chosen_protocol(protocol, protocol_options), rules, {})
+    asked = Question(chosen_protocol(protocol, protocol_options), rules, {})
     place = None if reference is None else str(reference.resolve())
     names = None if client is None else tuple(client)
     study = Study(asked, space, seed, label, row_id, place, names, reading)

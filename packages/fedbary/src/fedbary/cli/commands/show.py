@@ -119,9 +119,9 @@ def _notes(file: MessageFile) -> str:
 
 
 def _settings(text: str) -> dict[str, str]:
-    from fedbary.guard.node import Asked
+    from fedbary.guard.node import Question
 
-    protocol = Asked.from_json(text).protocol
+    protocol = Question.from_json(text).protocol
     default = type(protocol)()
     chosen = {key: value for key, value in asdict(protocol).items() if value != getattr(default, key)}
     words = ", ".join(f"{key} = {value}" for key, value in chosen.items())

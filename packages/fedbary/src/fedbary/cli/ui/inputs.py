@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedbary.data.reading import Reading
     from fedbary.data.table import Table
     from fedbary.engines.events import Listener
-    from fedbary.guard.node import Asked
+    from fedbary.guard.node import Question
     from fedbary.valuation.result import Valuation
 
 _MOST_GUESSES = 12
@@ -108,7 +108,7 @@ _MOST_BYTES = 2**20
 class Study:
     """What was asked, of whom, and with which reference; ``clients`` is None where anybody may answer."""
 
-    asked: Asked
+    asked: Question
     space: Space
     seed: int
     label: str
@@ -130,7 +130,7 @@ class Study:
     @classmethod
     def load(cls, folder: Path) -> Study:
         """Read what `save` wrote."""
-        from fedbary.guard.node import Asked
+        from fedbary.guard.node import Question
 
         file = folder / STUDY_FILE
         try:
@@ -138,7 +138,7 @@ class Study:
             if content.pop("fedbary") != "study" or content.pop("version") != _VERSION:
                 raise ValueError("another version")
             clients = content.pop("clients")
-            asked, space = Asked.from_json(content.pop("asked")), Space(**content.pop("space"))
+            asked, space = Question.from_json(content.pop("asked")), Space(**content.pop("space"))
             if (schema := content.pop("schema")) is not None:
                 asked = replace(asked, protocol=replace(asked.protocol, schema=str(schema)))
             reading = ReadOptions.of(content.pop("reading"))

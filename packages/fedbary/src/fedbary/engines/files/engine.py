@@ -14,7 +14,7 @@ from fedbary.engines.files.message_file import AnswerFiles, CardFile, FileKind, 
 from fedbary.engines.run import SILENT, Engine, Observer, Work
 from fedbary.errors import DataError, FedbaryError, ProtocolError, SettingsError, Waiting, wrong_parameter
 from fedbary.forms import array_text, text_array
-from fedbary.guard.node import FINISH, Asked, Envelope
+from fedbary.guard.node import FINISH, Envelope, Question
 from fedbary.guard.policy import most_messages
 from fedbary.notes import Note
 from fedbary.protocols.cards.client import card_reply
@@ -90,7 +90,7 @@ class FilesEngine(Engine):
             raise SettingsError("engines.rows-are-at-the-nodes")
         if self._registered is None and most_messages(work.protocol) > 1:
             raise SettingsError("engines.files-need-names", protocol=work.protocol.name)
-        self._settings = Asked(work.protocol, work.rules, {}).to_json()
+        self._settings = Question(work.protocol, work.rules, {}).to_json()
         self._row_values_after = work.protocol.row_values_after
         self._files = AnswerFiles(self.places)  # more of them may lie there than at the last call
         self._session, self._steps, self._flagged, self._notes = "", {}, {}, {}

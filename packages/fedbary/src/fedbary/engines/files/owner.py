@@ -52,7 +52,7 @@ def make_card(
     """
     question = card_question(task, schema)
     seen(_tried_at_home(question, settings, config))
-    asked = node.Asked(settings, RowRules(), {}).to_json()
+    asked = node.Question(settings, RowRules(), {}).to_json()
     envelope = Envelope(secrets.token_hex(16), "card", 0, 1, settings=asked)
     found, own = node.answer(question, envelope, config)
     if isinstance(found, Failure):
