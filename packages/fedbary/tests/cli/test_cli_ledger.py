@@ -213,6 +213,18 @@ def test_records_say_in_words_what_left_and_are_written_as_page_list_or_lines(fe
     assert fedbary("ledger", "ledger.jsonl", "-o", "records.csv")[0] == 2
 
 
+def test_records_take_the_place_of_records_and_of_nothing_else(fedbary, ledger):
+    before = Path("ledger.jsonl").read_bytes()
+    for name, text in (("notes.json", '{"mine": 1}'), ("mine.html", "<p>mine</p>")):
+        Path(name).write_text(text)
+    for name in ("ledger.jsonl", "notes.json", "mine.html"):
+        code, _, err = fedbary("ledger", "ledger.jsonl", "-o", name)
+        assert (code, "would be overwritten" in " ".join(err.split())) == (2, True)
+    assert Path("ledger.jsonl").read_bytes() == before
+    for name in ("page.html", "list.json", "lines.jsonl") * 2:
+        assert fedbary("ledger", "ledger.jsonl", "-o", name)[0] == 0
+
+
 def test_a_threshold_that_is_not_met_ends_with_exit_code_1(fedbary, ledger):
     code, out, _ = fedbary("ledger", "ledger.jsonl", "--threshold", "10", "--policy", policy_file())
     assert code == 1

@@ -66,6 +66,17 @@ def test_an_owner_says_it_and_others_are_told(tmp_path):
         read(cells, options=fb.ReadOptions(kinds=("stay=number",)))
 
 
+@pytest.mark.parametrize("text", ["9" * 120 + " h", "-" + "9" * 400 + " h", "9" * 400 + ":00:00"])
+def test_what_nothing_measures_is_missing_and_refuses_no_table(tmp_path, text):
+    """With ε a table that is refused for one cell would tell of its row."""
+    pd.DataFrame({"stay": ["1 h", text], "label": ["a", "b"]}).to_csv(tmp_path / "x.csv", index=False)
+    private = read_any_cells(tmp_path / "x.csv", "label", reading=Reading({"stay": Duration()}))
+    assert private.columns["stay"] == pytest.approx([1.0, np.nan], nan_ok=True)
+    table = read(["1 h", "90 min"] * 14 + ["2 h", text])
+    assert np.isnan(table.columns["stay"][-1])
+    assert "data.cells-unread" in [note.code for note in table.notes]
+
+
 def test_a_schema_of_durations_takes_them():
     table = read(["90 min", "2 h"] * 15)
     schema = fb.fit_schema(table)

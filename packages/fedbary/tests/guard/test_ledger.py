@@ -142,6 +142,16 @@ def test_refusals_without_end_do_not_fill_the_disk(ledger, monkeypatch):
     assert len(ledger.read().entries) == 7
 
 
+@pytest.mark.parametrize("what", ["failure", "free", "refusal"])
+def test_what_costs_no_question_does_not_fill_the_disk(ledger, monkeypatch, what):
+    """A failure leaves again for the same question, in any run that a server names."""
+    monkeypatch.setattr(ledger_module, "_MOST_REFUSALS", 3)
+    for _ in range(10):
+        ledger.record(entry(what=what, question=0))
+    assert len(ledger.read().entries) == 4
+    assert ledger.record(entry(what="failure", question=7)) is not None
+
+
 # --- crashes ------------------------------------------------------------------------------------------
 
 

@@ -168,6 +168,14 @@ def is_beyond(numbers: Array) -> bool:
     return low < -LARGEST or high > LARGEST
 
 
+def measured(numbers: Array, unread: Array) -> tuple[Array, Array]:
+    """Numbers without those that nothing measures, which could not be read: infinite ones, and such as square to it."""
+    if not is_beyond(numbers):
+        return numbers, unread
+    beyond = np.abs(numbers) > LARGEST
+    return np.where(beyond, np.nan, numbers), unread | beyond
+
+
 def refuse_infinite(name: str, column: Array) -> None:
     """Raise a DataError where a numeric column holds ±inf, or numbers whose squares would be infinite."""
     if column.dtype.kind != "f" or not is_beyond(column):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.columns.arrays import Array
+from fedbary.columns.arrays import Array, measured
 from fedbary.columns.category import names_rows
 from fedbary.columns.column import (
     NUMBER_MARKS,
@@ -71,7 +71,7 @@ class Duration(Column):
     def read(self, cells: ColumnCells) -> tuple[Array, Mask]:
         """Hours; a number without a unit could be anything."""
         texts = as_texts(cells)
-        return texts.spread_telling(_hours_of(texts))
+        return measured(*texts.spread_telling(_hours_of(texts)))
 
 
 def _hours_of(cells: TextCells) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fedbary.columns.arrays import LARGEST, Array, is_beyond
+from fedbary.columns.arrays import Array, measured
 from fedbary.columns.category import names_rows
 from fedbary.columns.column import (
     NUMBER_MARKS,
@@ -60,17 +60,14 @@ class Number(Column):
         return replace(self, decimal=_decimal(clues, cells, self.decimal)) if isinstance(cells, TextCells) else self
 
     def read(self, cells: ColumnCells) -> tuple[Array, Mask]:
-        """Without those that nothing measures: infinite ones, and those whose squares are."""
+        """Without those that nothing measures."""
         if isinstance(cells, TextCells):
             values, unread = cells.spread_telling(number_texts(cells).numbers(self.decimal))
         elif cells.dtype.kind in "biuf":
             values, unread = cells.astype(np.float64), np.zeros(len(cells), dtype=bool)
         else:
             return np.full(len(cells), np.nan), present_cells(cells)
-        if not is_beyond(values):
-            return values, unread
-        beyond = np.abs(values) > LARGEST
-        return np.where(beyond, np.nan, values), unread | beyond
+        return measured(values, unread)
 
 
 @dataclass(frozen=True)

@@ -290,7 +290,8 @@ class Ledger:
         """Write the line of what is about to leave; None for one that costs nothing after more than anybody reads."""
 
         def bounded(account: Account) -> Entry | None:
-            before = account.recent(entry.what) if entry.what in (REFUSAL, FREE) else 0
+            paid = entry.question and entry.what not in (REFUSAL, FREE)
+            before = 0 if paid else account.recent(entry.what)
             if before < _MOST_REFUSALS:
                 return entry
             further = "further refusals: see the log" if entry.what == REFUSAL else "and further ones like it"

@@ -96,6 +96,8 @@ def _records(
 
     if output is not None and output.suffix not in (".html", ".json", ".jsonl"):
         raise SettingsError("cli.records-suffix", file=str(output))
+    if output is not None and output.exists() and not _may_go(output):  # the ledger itself ends in .jsonl, too
+        raise DataError("views.not-a-report", where=str(output))
     made = list(disclosures(account))
     data: dict[str, Any] = {"records": made}
     below: list[str] = []
@@ -132,6 +134,17 @@ def _records(
         write_private(output, text)
     written: list[Part] = [] if output is None else ["", Files({"records": str(output)})]
     return Page([*parts(made[-most:]), *written], data, code=1 if below else 0)
+
+
+def _may_go(output: Path) -> bool:
+    """Whether a file holds records that were written before, or nothing, so that nothing is lost with it."""
+    from fedbary.views.html_file import is_report
+
+    if output.suffix == ".html" or not output.is_file():
+        return is_report(output)
+    with output.open("rb") as file:
+        start = b"".join(file.read(100).split())
+    return start in (b"", b"[]") or start.removeprefix(b"[").startswith(b'{"record":')
 
 
 def _told(record: dict[str, Any]) -> str:
