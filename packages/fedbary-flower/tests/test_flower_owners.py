@@ -44,7 +44,9 @@ def test_cards_with_epsilon_come_in_the_coordinators_public_coordinates_and_noth
     assert np.isfinite(found.clients["distance"]).all()
     ledger = Ledger(tmp_path / "s" / "site-0" / "ledger.jsonl")
     assert ledger.spent() == 8.0
-    assert [(entry.what, entry.kind) for entry in ledger.read().entries] == [("question", "card"), ("reply", "card")]
+    assert [(entry.what, entry.kind) for entry in ledger.read().entries] == [
+        *(("question", "card"), ("reply", "card"), ("free", "model"))
+    ]
     assert found.clients["odd_features"].isna().all()
     assert len(list(tmp_path.glob("s/*/results/*/rows.parquet"))) == 5  # the model is used at home
 

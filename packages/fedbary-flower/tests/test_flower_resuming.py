@@ -81,6 +81,6 @@ def test_a_run_that_is_started_again_is_the_same_question(tmp_path):
     again = valued(InProcessGrid(app, {node + 50: own for node, own in nodes.items()}), RunConfig.of(config))
     assert not first.failed
     pd.testing.assert_frame_equal(first.clients.drop(columns="node"), again.clients.drop(columns="node"))
-    assert lines(tmp_path, "site-0") == ["question", "reply"]
+    assert lines(tmp_path, "site-0") == ["question", "reply", "free"]  # the same answer again, which costs nothing
     other = valued(InProcessGrid(app, nodes), RunConfig.of({**config, "seed": 5}))
     assert {outcome.notes[0].code for outcome in other.outcomes.values()} == {"guard.budget-spent"}

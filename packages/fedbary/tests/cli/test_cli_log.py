@@ -71,7 +71,7 @@ def test_the_log_says_what_happened_and_holds_no_data(fedbary, sites, tmp_path):
     ended = [line for line in found if line["what"] == "ended"]
     assert [line["code"] for line in ended] == [3, 3, 2, 2, 0]
     assert [line.get("error") for line in ended] == [None, None, "SettingsError", "DataError", None]
-    assert ended[2]["raised_at"].startswith("space/")
+    assert ended[2]["raised_at"].startswith("checks.py:")
     events = [line for line in found if line["what"] == "event"]
     assert {"run-started", "client-replied", "client-failed", "run-finished"} <= {line["kind"] for line in events}
     assert {line["client"] for line in events if "client" in line} <= {1, 2, 3, 4, 5}

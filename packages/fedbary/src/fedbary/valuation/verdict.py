@@ -138,7 +138,8 @@ class _Case:
 
     def __init__(self, row: Mapping[str, Any], outcome: Outcome, run: _Run) -> None:
         self.name, self.outcome, self.run = str(row["client"]), outcome, run
-        self.numbers = {name: _known(row[name]) for name in row if name not in ("client", "rank", "status", "notes")}
+        words = ("client", "node", "rank", "status", "notes")
+        self.numbers = {name: _known(row[name]) for name in row if name not in words}
         self.worth = run.shapley.get(self.name)
         good = self.estimate("quality")  # which is one minus the share of bad rows
         self.bad = None if good is None else Estimate(1.0 - good.share, 1.0 - good.high, 1.0 - good.low)
