@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fedbary as fb
 from fedbary.engines.coordinator import RunConfig
-from fedbary.engines.nodes import NodeNames, distinct
+from fedbary.engines.nodes import NodeNames, distinct_names
 from fedbary.notes import Note
 from fedbary.views.tables import valuation_text
 from fedbary_flower.choosing import from_result
@@ -211,7 +211,7 @@ def test_labels_are_all_different_even_where_names_look_like_labels(names):
 
 
 def test_two_of_one_name_are_both_told_apart():
-    assert distinct({"1": "north", "2": "north"}) == {"1": "north (node-1)", "2": "north (node-2)"}
+    assert distinct_names({"1": "north", "2": "north"}) == {"1": "north (node-1)", "2": "north (node-2)"}
 
 
 def test_a_registered_name_is_cleaned_too():

@@ -10,7 +10,7 @@ import fedbary as fb
 from audit_policies import guarding_policy, private_policy, trusting_policy
 from codes import coded, parameter
 from fedbary.auditing import auditor
-from fedbary.auditing.finding import Finding, Rate, measured
+from fedbary.auditing.finding import Finding, Rate, finding_of
 from fedbary.auditing.owner import Defence
 from fedbary.auditing.result import recommended
 from fedbary.errors import DataError, PrivacyError, SettingsError
@@ -125,7 +125,7 @@ def test_what_cannot_be_audited_is_refused(arguments, error, check):
 
 
 def found(code, kind, successes, limit=None):
-    return measured("an attack", kind, Note(f"audit.{code}"), Rate.of(successes, 100), limit)
+    return finding_of("an attack", kind, Note(f"audit.{code}"), Rate.of(successes, 100), limit)
 
 
 QUIET = found("membership", "membership", 1)
@@ -164,7 +164,7 @@ def test_recommendations_follow_from_findings(findings, defence, codes):
 
 def test_a_promise_stands_until_it_is_refuted():
     facts = Note("audit.timing", {"trials": 100})
-    assert measured("a", "inference", facts, Rate.of(60, 100)).holds is None
-    assert measured("a", "inference", facts, Rate.of(60, 100), 0.5).holds is True
-    assert measured("a", "inference", facts, Rate.of(70, 100), 0.5).holds is False
+    assert finding_of("a", "inference", facts, Rate.of(60, 100)).holds is None
+    assert finding_of("a", "inference", facts, Rate.of(60, 100), 0.5).holds is True
+    assert finding_of("a", "inference", facts, Rate.of(70, 100), 0.5).holds is False
     assert Finding("a", "side channel", facts, 0.1, 0.1, 0.1, 0.0, 0.1).holds is False

@@ -135,7 +135,7 @@ class Finding:
         return {name: getattr(self, name) for name in shown}
 
 
-def measured(
+def finding_of(
     attack: str, kind: str, what: Note, rate: Rate, limit: float | None = None, *, slack: float = 0.0
 ) -> Finding:
     """The finding that a rate is."""

@@ -19,7 +19,7 @@ from fedbary.auditing.finding import (
     Finding,
     Promises,
     Rate,
-    measured,
+    finding_of,
 )
 from fedbary.auditing.game import Played, World, play
 from fedbary.auditing.owner import Owner
@@ -56,7 +56,7 @@ def membership_finding(scene: Scene, attack: str, played: Played, what: Note) ->
     rate, epsilon = played.true_positives(), scene.defence.epsilon
     more = max(0.0, rate.false_positives - FALSE_POSITIVES)
     slack = 0.0 if epsilon is None else math.exp(epsilon) * more
-    return measured(attack, MEMBERSHIP, what, rate, Promises.of(scene.defence).membership, slack=slack)
+    return finding_of(attack, MEMBERSHIP, what, rate, Promises.of(scene.defence).membership, slack=slack)
 
 
 Floats = NDArray[np.float64]
@@ -84,8 +84,8 @@ def neighbours(scene: Scene) -> tuple[Finding, ...]:
     others_known = Note("audit.membership-others-known", {**facts})
     return (
         membership_finding(scene, "membership, other rows known", answers, others_known),
-        measured("empirical ε", EPSILON, Note("audit.epsilon", {**facts}), answers.epsilon(), promises.epsilon),
-        measured(
+        finding_of("empirical ε", EPSILON, Note("audit.epsilon", {**facts}), answers.epsilon(), promises.epsilon),
+        finding_of(
             "time of the answer",
             SIDE_CHANNEL,
             Note("audit.timing", {**facts}),
@@ -113,7 +113,7 @@ def attribute(scene: Scene) -> Finding | None:
     rng = scene.rng("attribute")
     played = play(scene.defence, world(changed), world(own), about(scene, own), trials=scene.trials, rng=rng)
     what = Note("audit.attribute", {"trials": played.trials})
-    return measured("label of a known row", INFERENCE, what, played.right_guesses(), Promises.of(scene.defence).guess)
+    return finding_of("label of a known row", INFERENCE, what, played.right_guesses(), Promises.of(scene.defence).guess)
 
 
 def counts(scene: Scene) -> Finding | None:
@@ -139,7 +139,7 @@ def counts(scene: Scene) -> Finding | None:
     rng = scene.rng("counts")
     played = play(scene.defence, world(0), world(1), of_class(scene, name), trials=scene.trials, rng=rng)
     what = Note("audit.count", {"trials": played.trials, "rows": int(size)})
-    return measured("rows of a class", INFERENCE, what, played.right_guesses(), Promises.of(scene.defence).guess)
+    return finding_of("rows of a class", INFERENCE, what, played.right_guesses(), Promises.of(scene.defence).guess)
 
 
 # About the largest number that a table holds, and a scale by which it overflows; a number that nobody else has.
@@ -164,7 +164,7 @@ def refusals(scene: Scene) -> Finding:
     # Nothing is drawn here: each of them tells, or it does not.
     exact = Rate(share, share, share, share)
     what, limit = Note("audit.refusals", {"probes": len(differ)}), Promises.of(scene.defence).refusal
-    return measured("whether there is an answer", SIDE_CHANNEL, what, exact, limit)
+    return finding_of("whether there is an answer", SIDE_CHANNEL, what, exact, limit)
 
 
 def form(reply: Reply | Failure) -> object:

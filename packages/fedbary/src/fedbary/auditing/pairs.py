@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.auditing.finding import INFERENCE, PROOF, Finding, Promises, clopper_pearson, measured
+from fedbary.auditing.finding import INFERENCE, PROOF, Finding, Promises, clopper_pearson, finding_of
 from fedbary.auditing.game import Played, play
 from fedbary.auditing.owner import Defence, Owner, Session
 from fedbary.auditing.probes import card_sums, read_averages, sketch
@@ -257,7 +257,7 @@ class PairGame:
         asked = {"first": str(pair[0]), "second": str(pair[1])}
         found = {"alone": better.value, "read": float(np.mean(read))}
         what = Note("audit.pair", {**asked, **found, "cells": CELLS, "trials": both.trials})
-        return measured(f"two questions, {self._kind}", INFERENCE, what, both.right_guesses(), limit)
+        return finding_of(f"two questions, {self._kind}", INFERENCE, what, both.right_guesses(), limit)
 
     def table(self, world: int, rng: np.random.Generator) -> Table:
         """An owner's rows of one of the two worlds, none of a class so small that a card leaves it out."""

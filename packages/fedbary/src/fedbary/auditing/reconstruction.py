@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbary.auditing.finding import RECONSTRUCTION, Finding, Promises, Rate, measured
+from fedbary.auditing.finding import RECONSTRUCTION, Finding, Promises, Rate, finding_of
 from fedbary.auditing.owner import Owner
 from fedbary.auditing.probes import Round, blind, card_from, read_averages, sketch
 from fedbary.auditing.scene import NOBODY, Scene
@@ -41,7 +41,7 @@ def card_rows(scene: Scene) -> Finding | None:
         with scene.defence.owner(odd, rng) as owner:
             card = card_from(owner, scene)
         outcomes.append(card is not None and _is_read(card, odd, changed))
-    return measured(
+    return finding_of(
         "reading odd rows",
         RECONSTRUCTION,
         Note("audit.card-rows", {"rows": len(outcomes)}),
@@ -138,7 +138,7 @@ def _averages_finding(attack: str, scene: Scene, t: float | None) -> Finding:
     claims = np.vstack([np.empty((0, schema.point_width)), *(one.averages for one in found)])
     truth = scene.placed(scene.table, schema)
     hits = rows_among(claims[:, :width], truth[:, :width], _AVERAGE_CLOSE)
-    return measured(
+    return finding_of(
         attack,
         RECONSTRUCTION,
         Note("audit.averages", {"rows": len(truth), "points": len(claims)}),
@@ -180,7 +180,7 @@ def joint_rounds(scene: Scene) -> Finding:
         rows = _solved(found[1:] or found, truth[:, known], known)
         close = np.abs(rows[:, :width] - truth[:, :width]) < _CLOSE
         hits = int(close.all(axis=1).sum())
-    return measured(
+    return finding_of(
         "reconstruction, all rounds together",
         RECONSTRUCTION,
         Note("audit.joint-rounds", {"rows": len(truth), "rounds": len(found)}),
@@ -245,7 +245,7 @@ def repeated_questions(scene: Scene) -> Finding:
         truth = points[np.argsort(points @ direction)][first : first + rows][:, coordinates]
         hits = int((np.abs(read - truth).max(axis=1) < _CLOSE).sum())
     facts = {"rows": rows, "answered": asker.answered, "asked": asker.asked}
-    return measured(
+    return finding_of(
         "repeated questions",
         RECONSTRUCTION,
         Note("audit.repeated-questions", facts),

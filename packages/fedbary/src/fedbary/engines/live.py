@@ -88,7 +88,7 @@ class ClientState:
 
 
 @dataclass(frozen=True)
-class RunState:
+class RunProgress:
     """A run as far as its events go.
 
     ``standing`` says whether it has begun and ended, ``phase`` in words what is being done, or why it stopped.
@@ -134,11 +134,11 @@ class RunState:
         return {**asdict(replace(self, clients={})), "clients": clients}
 
 
-def after(run: RunState, entry: Logged) -> RunState:
+def after(run: RunProgress, entry: Logged) -> RunProgress:
     """The run after one more event; kinds that are not known change nothing but the time."""
     event = entry.event
     if run.standing == "finished":
-        run = RunState()  # another run goes on in the same file
+        run = RunProgress()  # another run goes on in the same file
     run = replace(run, standing="running", last=entry.time, started=entry.time if run.started is None else run.started)
     match event.kind:
         case "nodes-joined":
@@ -170,7 +170,7 @@ def after(run: RunState, entry: Logged) -> RunState:
     return run
 
 
-def _asked(run: RunState, event: Event) -> RunState:
+def _asked(run: RunProgress, event: Event) -> RunProgress:
     number = run.round + (event.asked == "step")
     words = ASKED.get(event.asked, f"exchange {event.exchange}")
     clients = dict(run.clients)
@@ -188,7 +188,7 @@ def _asked(run: RunState, event: Event) -> RunState:
     )
 
 
-def _with_client(run: RunState, event: Event, **news: Any) -> RunState:
+def _with_client(run: RunProgress, event: Event, **news: Any) -> RunProgress:
     """The run with news of one client; an event of the server's own about it counts no answer."""
     if event.asked:
         run = replace(run, answered=event.done, asked=event.total)
@@ -298,14 +298,14 @@ class Watched:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run = RunState()
+        self.run = RunProgress()
         self._follower = Follower(folder)
 
     def look(self) -> Iterator[Logged]:
         """Events since the last look; ``run`` is up to date with each of them. To be read to its end."""
         for entry in self._follower.read():
             if entry is None:
-                self.run = RunState()
+                self.run = RunProgress()
             else:
                 self.run = after(self.run, entry)
                 yield entry
@@ -314,7 +314,7 @@ class Watched:
         """Leave out what is there already: another run is about to begin in the folder, or goes on."""
         for _ in self.look():
             pass
-        self.run = RunState()
+        self.run = RunProgress()
 
     @property
     def report(self) -> Path | None:

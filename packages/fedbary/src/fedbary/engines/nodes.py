@@ -153,7 +153,7 @@ class NodeNames:
     def label(self, node: str) -> str:
         """What people call a node."""
         if not self._labels:
-            self._labels = distinct({node: self._wish(node) for node in self._registered})
+            self._labels = distinct_names({node: self._wish(node) for node in self._registered})
         return self._labels[node]
 
     def is_final(self, node: str) -> bool:
@@ -186,7 +186,7 @@ def registered_name(name: str) -> str:
     return on_one_line(name, _LONGEST)
 
 
-def distinct(wishes: Mapping[str, str]) -> dict[str, str]:
+def distinct_names(wishes: Mapping[str, str]) -> dict[str, str]:
     """The wished-for names, with the ids of those nodes that would look the same: none of them is the first."""
     labels = dict(wishes)
     while True:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbary.engines.events import Event, EventLog
-from fedbary.engines.live import Follower, Logged, RunState, Watched, after, logged
+from fedbary.engines.live import Follower, Logged, RunProgress, Watched, after, logged
 from fedbary.errors import DataError
 
 HOSTILE = ("<script>alert(1)</script>", "[/oops]", "مستشفى 🏥", "=1+1", 'a"\'<a href="x">', "x" * 300)
 
 
 def folded(*events):
-    run = RunState()
+    run = RunProgress()
     for second, event in enumerate(events):
         run = after(run, Logged(float(second), event))
     return run
@@ -181,7 +181,7 @@ RECORDS = st.fixed_dictionaries(
 
 @given(st.lists(st.binary(max_size=60) | RECORDS.map(lambda record: json.dumps(record).encode()), max_size=20))
 def test_no_line_makes_a_reader_fail(lines):
-    run = RunState()
+    run = RunProgress()
     for line in lines:
         entry = logged(line)
         if entry is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fedbary.engines.events import Event
-    from fedbary.engines.live import Logged, RunState, Watched
+    from fedbary.engines.live import Logged, RunProgress, Watched
 
 _INTERRUPTED = 130
 _EVERY = 0.5
@@ -134,13 +134,13 @@ def ending(watched: Watched) -> list[Part]:
     return parts
 
 
-def in_words(entry: Logged, run: RunState) -> str:
+def in_words(entry: Logged, run: RunProgress) -> str:
     """An event as a line; ``run`` is the state after it."""
     clock = datetime.fromtimestamp(entry.time).strftime("%H:%M:%S")
     return f"{clock}  {one_line(_event_in_words(entry.event, run))}"
 
 
-def _event_in_words(event: Event, run: RunState) -> str:
+def _event_in_words(event: Event, run: RunProgress) -> str:
     where, answers = f"exchange {event.exchange}", f"{event.done} of {event.total}"
     nearest = sorted(event.values.items(), key=lambda item: item[1])
     distances = [f"{name} {number(distance)}" for name, distance in nearest[:_MOST_NAMED]]
@@ -157,7 +157,7 @@ def _event_in_words(event: Event, run: RunState) -> str:
     return words.get(event.kind, event.kind)
 
 
-def _clients(run: RunState) -> list[Part]:
+def _clients(run: RunProgress) -> list[Part]:
     farthest = max((client.distance or 0.0 for client in run.clients.values()), default=0.0) or 1.0
     rows = [
         (
