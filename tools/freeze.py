@@ -410,7 +410,12 @@ def screens(folder: Path, scratch: Path) -> None:
         "XDG_CACHE_HOME": str(scratch / "cache"),
     }
     for name, words in lines.items():
-        line = [str(next(scratch.rglob("ledger*.jsonl"), "none")) if word == "LEDGER" else word for word in words]
+        line = [
+            str(max(scratch.rglob("ledger*.jsonl"), key=lambda one: one.stat().st_size, default="none"))
+            if word == "LEDGER"
+            else word
+            for word in words
+        ]
         ended = subprocess.run(
             [sys.executable, "-P", "-m", "fedbary", *line],
             cwd=scratch,
