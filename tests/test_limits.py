@@ -12,8 +12,9 @@ def test_fb_value_enters_no_more_functions_than_its_limit():
 
 
 def test_limits_fall_and_never_rise_by_themselves():
-    text = "[lines]\ncore = 100  # a reason\ntop = 5\n"
-    assert limits.lowered(text, {"lines": {"core": 90, "top": 9}}) == "[lines]\ncore = 90  # a reason\ntop = 5\n"
+    text = "[files]\ncore = 9  # a reason\ntop = 5\n[lines]\ncore = 500\n"
+    found = {"files": {"core": 8, "top": 6}, "lines": {"core": 401}}
+    assert limits.lowered(text, found) == "[files]\ncore = 8  # a reason\ntop = 5\n[lines]\ncore = 450\n"
 
 
 def test_a_room_without_a_limit_is_named():
