@@ -402,46 +402,33 @@ def screens(folder: Path, scratch: Path) -> None:
         },
     }
     lines["help"] = ["--help"]
-    environment = {
-        **os.environ,
-        "HOME": str(scratch),
-        "XDG_DATA_HOME": str(scratch / "data"),
-        "XDG_CONFIG_HOME": str(scratch / "config"),
-        "XDG_CACHE_HOME": str(scratch / "cache"),
-    }
-    for name, words in lines.items():
-        line = [
-            str(max(scratch.rglob("ledger*.jsonl"), key=lambda one: one.stat().st_size, default="none"))
-            if word == "LEDGER"
-            else word
-            for word in words
-        ]
+    homes = {f"XDG_{kind}_HOME": str(scratch / kind.lower()) for kind in ("DATA", "CONFIG", "CACHE")}
+
+    def typed(line: list[str]) -> str:
         ended = subprocess.run(
             [sys.executable, "-P", "-m", "fedbary", *line],
             cwd=scratch,
-            env=environment,
+            env={**os.environ, "HOME": str(scratch), **homes},
             capture_output=True,
             text=True,
             check=False,
             timeout=300,
             stdin=subprocess.DEVNULL,
         )
-        if name == "ask" and (questions := sorted((scratch / "study").rglob("*.fb"))):
-            line = ["answer", north, str(questions[0]), *labelled]
-            answered = subprocess.run(
-                [sys.executable, "-P", "-m", "fedbary", *line],
-                cwd=scratch,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-            ended.stdout += answered.stdout + answered.stderr
         text = f"$ fedbary {' '.join(line)}\nexit {ended.returncode}\n{ended.stdout}\n--- stderr\n{ended.stderr}"
+        return text.replace(str(ROOT), "<root>")
+
+    for name, line in lines.items():
+        if "LEDGER" in line:  # that of the owner who answered most
+            ledger = max(scratch.rglob("ledger*.jsonl"), key=lambda one: one.stat().st_size, default="none")
+            line[line.index("LEDGER")] = str(ledger)
+        text = typed(line)
+        if name == "ask":
+            question = str(next((scratch / "study").rglob("*.fb"), "none"))
+            text += typed(["answer", north, question, *labelled, "-o", "north.answer"])
         if name == "value-epsilon":  # its noise is drawn from the system
             text = re.sub(r"[\d.,–%≤<>-]+", "#", text)
-        (folder / f"screen-{name}.txt").write_text(blanked(text.replace(str(ROOT), "<root>")))
+        (folder / f"screen-{name}.txt").write_text(blanked(text))
     for page in (*scratch.glob("*.html"), *scratch.glob("*/report.html")):
         if "eps" not in page.parts[-2]:
             (folder / f"page-{page.parent.name if page.name == 'report.html' else page.stem}.txt").write_text(
