@@ -36,10 +36,10 @@ def test_the_exit_code_says_that_the_worst_is_too_much(fedbary, sites):
 
 def test_a_broken_promise_ends_with_three_and_the_result_is_written(fedbary, private, monkeypatch):
     from fedbary.auditing import auditor
-    from fedbary.auditing.finding import Rate, measured
+    from fedbary.auditing.finding import Rate, finding_of
     from fedbary.notes import Note
 
-    told = measured("whispers", "membership", Note("audit.timing", {"trials": 9}), Rate.of(9, 9), 0.1)
+    told = finding_of("whispers", "membership", Note("audit.timing", {"trials": 9}), Rate.of(9, 9), 0.1)
     monkeypatch.setattr(auditor, "_ANY", {"whispering": lambda _: told})
     code, out, _ = fedbary("audit", *MINE, *private, "-o", "found")
     assert code == 3
