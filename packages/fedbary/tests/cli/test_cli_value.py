@@ -200,3 +200,17 @@ def test_the_worth_of_clients_is_printed_and_written(fedbary, refused, sites):
     assert "Shapley value" in page
     error = refused("value", sites, *options, "--rounds", 1, "-o", "third")
     assert (error.code, error.private["typed"]) == ("cli.option-of-another-protocol", "--rounds")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_reference_need_not_say_whose_its_rows_are(sites, fedbary, named):
+    north, south = (pd.read_csv(sites / f"{name}.csv").assign(branch=name) for name in ("north", "south"))
+    pd.concat([north, south]).to_csv("all.csv", index=False)
+    reference = pd.read_csv("reference.csv")
+    (reference.assign(branch="head office") if named else reference).to_csv("validation.csv", index=False)
+    code, _, err = fedbary(
+        "value", "all.csv", "--client-column", "branch", "--label", "ill", "--reference", "validation.csv", "-o", "out"
+    )
+    assert code == 0, err
+    assert set(pd.read_csv("out/clients.csv")["client"]) == {"north", "south"}
+    assert "branch" not in fb.Valuation.load("out").schema.reading

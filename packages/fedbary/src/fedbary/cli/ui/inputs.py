@@ -68,9 +68,8 @@ def read_reference(
     from fedbary.data.files import read
     from fedbary.data.persons import persons_if_there
 
-    # Whose row it is, where clients share a file, says nothing about a row of the reference.
-    drop = (*options.drop, *([] if options.client_column is None else [options.client_column]))
-    own = replace(options, client_column=None, drop=drop, query=None)
+    # Whose row it is, where clients share a file, is no feature of the reference either, where it says so at all.
+    own = replace(options, query=None)
     try:
         return persons_if_there(lambda asked: read(path, label, id=row_id, options=asked, reading=agreed), own)
     except DataError:
