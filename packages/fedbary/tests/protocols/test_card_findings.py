@@ -6,7 +6,7 @@ import pytest
 
 import fedbary as fb
 from fedbary.protocols.cards.findings import medians_of_others
-from fedbary.valuation.verdict import COLUMN_OFF
+from fedbary.valuation.verdict import COLUMN_OFF, CONSTANT, LABEL_AGAIN
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -130,3 +130,51 @@ def test_a_harmless_site_effect_is_no_other_unit(seed):
         points += rng.uniform(-1.5, 1.5, 6)
         frames[f"c{place}"] = pd.DataFrame(points, columns=list("abcdef")).assign(label=[f"k{code}" for code in codes])
     assert off(frames) == {}
+
+
+def _patients(rng, rows=200):
+    ill = rng.integers(0, 2, rows)
+    columns = {
+        "income": np.exp(rng.normal(10.0, 0.5, rows) + 0.3 * ill),
+        "age": rng.normal(50.0 + 5.0 * ill, 12.0),
+        "ratio": rng.gamma(2.0, 0.15, rows) + 0.1 * ill,
+        "visits": (rng.random(rows) < 0.02).astype(float),  # a rare event, which a site may never have
+    }
+    return pd.DataFrame({**columns, "label": np.where(ill, "ill", "well")})
+
+
+@pytest.mark.parametrize("reference", [False, True])
+@pytest.mark.parametrize(
+    ("column", "change", "code", "factor"),
+    [
+        ("age", lambda frame: 45.0, CONSTANT, None),
+        ("income", lambda frame: 0.0, CONSTANT, None),
+        ("ratio", lambda frame: (frame["label"] == "ill").astype(float), LABEL_AGAIN, None),
+        ("income", lambda frame: frame["income"] / 1000.0, COLUMN_OFF, 1 / 1000.0),
+        ("income", lambda frame: frame["income"] * 25.4, COLUMN_OFF, 25.4),
+        ("ratio", lambda frame: frame["ratio"] * 100.0, COLUMN_OFF, 100.0),
+        ("age", lambda frame: frame["age"] + 273.15, COLUMN_OFF, None),
+    ],
+)
+def test_a_planted_column_is_named(column, change, code, factor, reference):
+    rng = np.random.default_rng(3)
+    clients = {f"c{number}": _patients(rng) for number in range(5)}
+    clients["c1"][column] = change(clients["c1"])
+    result = fb.value(clients, _patients(rng) if reference else None, seed=0)
+    reasons = {opinion.client: opinion.reasons for opinion in result.verdict()}
+    (note,) = [one for one in reasons["c1"] if one.code in (COLUMN_OFF, CONSTANT, LABEL_AGAIN)]
+    assert (note.code, note.facts["column"]) == (code, column)
+    assert note.facts.get("factor") == (None if factor is None else pytest.approx(factor, rel=0.2))
+    others = [one for name in clients if name != "c1" for one in reasons[name]]
+    assert not [one for one in others if one.code in (COLUMN_OFF, CONSTANT, LABEL_AGAIN)]
+
+
+def test_a_constant_column_changes_no_verdict_and_a_rare_event_is_none():
+    rng = np.random.default_rng(4)
+    clients = {f"c{number}": _patients(rng) for number in range(5)}
+    clients["c1"]["age"] = 45.0
+    clients["c2"]["visits"] = 0.0
+    opinions = {opinion.client: opinion for opinion in fb.value(clients, seed=0).verdict()}
+    assert opinions["c1"].advice == "include"
+    assert opinions["c1"].reasons[-1].code == CONSTANT
+    assert not [one for one in opinions["c2"].reasons if one.code == CONSTANT]

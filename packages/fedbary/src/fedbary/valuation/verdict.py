@@ -35,7 +35,8 @@ SHIFT, DISPUTED = "judging.shift", "judging.disputed"
 # Of a card that nobody else's bears out.
 NO_WEIGHT = "protocols.card-no-weight"
 COLUMN_OFF, LEVEL_CODING, SAME_CARD = "protocols.card-column-off", "protocols.card-level-coding", "protocols.same-card"
-STATEMENTS = (MANY_COPIES, SAME_CARD, SHIFT, "judging.own-label", "judging.one-label")
+CONSTANT, LABEL_AGAIN = "protocols.card-column-constant", "protocols.card-column-label"
+STATEMENTS = (CONSTANT, MANY_COPIES, SAME_CARD, SHIFT, "judging.own-label", "judging.one-label")
 # A client is left out, or looked at first, where more than this share of its rows is bad for sure: the whole interval
 # lies above. It is included only where the whole interval lies below the last share.
 LEAVE_OUT_ABOVE, LOOK_ABOVE, INCLUDE_BELOW = 0.3, 0.05, 0.2
@@ -84,17 +85,18 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
       than two standard errors;
     - *look at first*: more than 5 % of its rows are bad, by the whole interval; or there is a finding: its labels are
       written in another way, coded in another order, wrong in one class or not what its measurements look like, all its
-      rows scatter more than the others', a column is in another unit, 5 % more of its cells are missing than of the
-      reference's (without one: the median client's), it has hardly a row of any class of the target, or claims to be
-      less than half as far away as rows of the target itself; or its card says that many more labels are wrong than it
-      says itself; or more of its rows are flagged than the upper end of the
-      interval and 5 % explain, or 60 % and more; or its Shapley value is not above zero;
+      rows scatter more than the others', a column is in another unit or says the label once more, 5 % more of its cells
+      are missing than of the reference's (without one: the median client's), it has hardly a row of any class of the
+      target, or claims to be less than half as far away as rows of the target itself; or its card says that many more
+      labels are wrong than it says itself; or more of its rows are flagged than the upper end of the interval and 5 %
+      explain, or 60 % and more; or its Shapley value is not above zero;
     - *nothing can be said*: no share could be estimated, or its interval reaches from below 5 % to above 20 %, or its
       rows are too few to have one class of the target, or its card has no weight in the models of the others;
     - *not valued*: it failed, refused or did not answer;
     - *include*: everybody else, so that at most 20 % of its rows are bad by the whole interval.
 
-    That its values lie elsewhere, that it has a class of its own, one class only, or copies, is added to the reasons
+    That its values lie elsewhere, that a column has one value in all rows, that it has a class of its own, one class
+    only, or copies, is added to the reasons
     and changes no verdict.
 
     Protocols that estimate no share of bad rows compare clients with each other, and the reasons say so: *look at
@@ -190,7 +192,7 @@ class _Case:
         return [_note("bad-rows", **bad.to_json())]
 
     def findings(self) -> list[Note]:
-        codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, *_JUDGED, DISPUTED)
+        codes = (OTHER_CODING, LEVEL_CODING, COLUMN_BEYOND, COLUMN_OFF, LABEL_AGAIN, *_JUDGED, DISPUTED)
         notes = [note for note in self.outcome.notes if note.code in codes]
         notes.sort(key=lambda note: codes.index(note.code))
         missing = self.numbers["missing"]

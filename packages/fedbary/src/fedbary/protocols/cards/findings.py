@@ -16,7 +16,7 @@ from fedbary.protocols.cards.placing import missing_of_columns
 from fedbary.space.labels import other_coding
 from fedbary.space.notes import MOST_COLUMNS, lacking_notes
 from fedbary.space.schema import Schema
-from fedbary.valuation.verdict import COLUMN_OFF, LEVEL_CODING
+from fedbary.valuation.verdict import COLUMN_OFF, CONSTANT, LABEL_AGAIN, LEVEL_CODING
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +29,9 @@ _DEVIATIONS, _TIMES, _USUAL_SPREAD = 4.0, 20.0, 0.35
 _RARE, _COMMON = 0.1, 0.5
 # Least variance, in the schema's units, of a column that varies.
 _VARIES = 1e-9
+# Rows from which on it is no chance that a column does not vary at all; as a unit changes size and spread, their
+# logarithms differ by less than the first of these and from 0 by more than the second.
+_LEAST_ROWS, _ALIKE, _OTHER_UNIT = 50, 0.25, 0.4
 # A coordinate of a block beyond so many of the units that the whole block is scaled by.
 _BLOCK_SPREAD = 5.0
 # Names in a note; there may be thousands.
@@ -117,9 +120,16 @@ class Findings:
                         "deviations": round(abs(float(beside.away[at, start + place])), 1),
                         "spread": float(f"{beside.times[at, start + place]:.2g}"),
                     }
+                    if np.isfinite(factor := beside.factor[at, start + place]):
+                        facts["factor"] = float(f"{factor:.2g}")
                     odd.append((strength, facts))
         worst = sorted(odd, key=lambda pair: -pair[0])[:MOST_COLUMNS]
-        return [Note(COLUMN_OFF, facts) for _, facts in worst]
+        notes = [Note(COLUMN_OFF, facts) for _, facts in worst]
+        for code, where in ((LABEL_AGAIN, beside.label), (CONSTANT, beside.constant)):
+            of_numbers = (column.name for column in self._schema.columns if column.kind == "numeric")
+            still = [column for column in of_numbers if where[at, self._schema.slices[column].start]]
+            notes += [Note(code, {"column": column}) for column in still[:MOST_COLUMNS]]
+        return notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +138,8 @@ class _Beside:
 
     ``away`` is how many deviations the client's class means lie away on average, 0 where no class is shared;
     ``times`` how many times its spread is the others'; ``wide`` its spread; a ``strength`` above 1 is worth a word.
+    ``factor`` is how many times its values are theirs, where another unit explains them. ``constant`` is a column that
+    does not vary, where the others' does; ``label`` one that varies between its classes and within none.
 
     A column x that is 0 but for a share p of rows, which have values of size a, has E[x] = pa and E[x²] = pa²: so a is
     E[x²]/E[x], and p is E[x]²/E[x²]. Another unit changes a, never p; more or fewer such rows change p, and not a.
@@ -137,6 +149,9 @@ class _Beside:
     times: Floats
     wide: Floats
     strength: Floats
+    factor: Floats
+    constant: NDArray[np.bool_]
+    label: NDArray[np.bool_]
 
     @classmethod
     def of(cls, parts: Sequence[ClassMoments], schema: Schema) -> _Beside:
@@ -156,6 +171,9 @@ class _Beside:
         times = spread / usual
         mean = np.einsum("ik,ikj->ij", counts, means) / rows
         second = variances + np.einsum("ik,ikj->ij", counts, (means - mean[:, None]) ** 2) / rows
+        # Noise of ε is no spread, and of a few rows none need differ.
+        said = np.array([part.noise == EXACT and part.rows >= _LEAST_ROWS for part in parts])[:, None]
+        still, apart_by_label = said & most_vary & ~(variances > _VARIES), second > _VARIES
         # About where 0 lies in the schema's coordinates, of columns of numbers.
         for column in schema.columns:
             if column.kind != "categorical":
@@ -173,7 +191,10 @@ class _Beside:
         least = np.maximum(np.log(_TIMES), _DEVIATIONS * np.hypot(_USUAL_SPREAD, _between(log_times)))
         by_size = np.abs(log_times) / least * (larger * np.sign(log_times) > np.abs(log_times) / 2)
         strength = np.where(most_vary, np.fmax(by_place, by_size), 0.0)
-        return cls(away, np.nan_to_num(times), np.sqrt(variances), strength)
+        unit = (np.abs(larger - log_times) < _ALIKE) & (np.abs(larger) > _OTHER_UNIT)
+        constant, label = still & ~apart_by_label & ~rare, still & apart_by_label
+        factor = np.exp(_known(larger, unit))
+        return cls(away, np.nan_to_num(times), np.sqrt(variances), strength, factor, constant, label)
 
 
 def _known(values: Floats, where: NDArray[np.bool_]) -> Floats:
