@@ -154,8 +154,9 @@ def test_a_column_of_names_or_without_a_value_is_left_out_of_a_schema(column):
         fb.fit_schema(table.replace(columns={"odd": table.columns["odd"]}))
 
 
-def test_ambiguous_whole_number_labels_must_be_explained():
-    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(400, 2)), np.arange(400))
+@pytest.mark.parametrize(("rows", "different"), [(400, 400), (2000, 73)])
+def test_ambiguous_whole_number_labels_must_be_explained(rows, different):
+    table = fb.Table.from_arrays(np.random.default_rng(0).normal(size=(rows, 2)), np.arange(rows) % different)
     with pytest.raises(fb.FedbaryError, check=coded("schema.classes-or-quantity")):
         fb.fit_schema(table)
     assert fb.fit_schema(table, fb.Space(task="regression")).label.kind == "number"

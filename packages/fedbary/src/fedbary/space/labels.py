@@ -33,8 +33,8 @@ LabelledPart: TypeAlias = tuple[Floats, Floats, Integers]
 # A class name beyond this is free text, and every party would have to carry it in its schema.
 LONGEST_CLASS = 200
 _NUMBERS = "iuf"
-# So many different whole numbers, in more than this share of the rows, could be either kind.
-_MANY_CLASSES, _MANY_SHARE = 50, 0.2
+# More different whole numbers than this could be either kind, however many rows have each.
+_MANY_CLASSES = 50
 _COORDINATES = {"classes": ("onehot", "gaussian", "gaussian-full"), "number": ("numeric",)}
 # Words for the two answers to a question, as files write them.
 _ANSWERS = (
@@ -117,7 +117,7 @@ def label_kind(labels: Cells, task: Task = "auto", *, name: str = "label") -> st
     if labels.dtype.kind not in "iu":
         return "classes" if holds_classes(labels) else "number"
     distinct = np.unique(labels)
-    if len(distinct) > max(_MANY_CLASSES, _MANY_SHARE * len(labels)):
+    if len(distinct) > _MANY_CLASSES:
         raise DataError("schema.classes-or-quantity", label=name, different=len(distinct), rows=len(labels))
     return "classes"
 
