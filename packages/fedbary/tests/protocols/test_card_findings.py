@@ -178,3 +178,14 @@ def test_a_constant_column_changes_no_verdict_and_a_rare_event_is_none():
     assert opinions["c1"].advice == "include"
     assert opinions["c1"].reasons[-1].code == CONSTANT
     assert not [one for one in opinions["c2"].reasons if one.code == CONSTANT]
+
+
+def test_classes_of_a_row_or_two_make_no_column_the_label():
+    rng = np.random.default_rng(5)
+    names = np.array([f"kind {number}" for number in range(60)])
+    clients = {
+        f"c{number}": fb.Table({"a": rng.normal(size=60), "b": rng.normal(size=60)}, names) for number in range(4)
+    }
+    clients["c0"] = fb.Table({"a": rng.normal(size=300), "b": rng.normal(size=300)}, np.repeat(names, 5))
+    notes = [note for outcome in fb.value(clients, seed=0).outcomes.values() for note in outcome.notes]
+    assert not [note for note in notes if note.code in (CONSTANT, LABEL_AGAIN)]

@@ -96,8 +96,7 @@ def verdict(result: Valuation) -> tuple[Opinion, ...]:
     - *include*: everybody else, so that at most 20 % of its rows are bad by the whole interval.
 
     That its values lie elsewhere, that a column has one value in all rows, that it has a class of its own, one class
-    only, or copies, is added to the reasons
-    and changes no verdict.
+    only, or copies, is added to the reasons and changes no verdict.
 
     Protocols that estimate no share of bad rows compare clients with each other, and the reasons say so: *look at
     first* then is also who has 5 % of its rows flagged, whose closeness is below the median client's by three robust

@@ -29,9 +29,9 @@ _DEVIATIONS, _TIMES, _USUAL_SPREAD = 4.0, 20.0, 0.35
 _RARE, _COMMON = 0.1, 0.5
 # Least variance, in the schema's units, of a column that varies.
 _VARIES = 1e-9
-# Rows from which on it is no chance that a column does not vary at all; as a unit changes size and spread, their
-# logarithms differ by less than the first of these and from 0 by more than the second.
-_LEAST_ROWS, _ALIKE, _OTHER_UNIT = 50, 0.25, 0.4
+# Rows, in all and for each class, from which on it is no chance that a column does not vary at all; as a unit changes
+# size and spread, their logarithms differ by less than the third of these and from 0 by more than the fourth.
+_LEAST_ROWS, _LEAST_OF_CLASS, _ALIKE, _OTHER_UNIT = 50, 10, 0.25, 0.4
 # A coordinate of a block beyond so many of the units that the whole block is scaled by.
 _BLOCK_SPREAD = 5.0
 # Names in a note; there may be thousands.
@@ -172,7 +172,8 @@ class _Beside:
         mean = np.einsum("ik,ikj->ij", counts, means) / rows
         second = variances + np.einsum("ik,ikj->ij", counts, (means - mean[:, None]) ** 2) / rows
         # Noise of ε is no spread, and of a few rows none need differ.
-        said = np.array([part.noise == EXACT and part.rows >= _LEAST_ROWS for part in parts])[:, None]
+        enough = np.maximum(_LEAST_ROWS, _LEAST_OF_CLASS * (counts > 0).sum(axis=1, keepdims=True))
+        said = (rows >= enough) & np.array([[part.noise == EXACT] for part in parts])
         still, apart_by_label = said & most_vary & ~(variances > _VARIES), second > _VARIES
         # About where 0 lies in the schema's coordinates, of columns of numbers.
         for column in schema.columns:
@@ -192,7 +193,7 @@ class _Beside:
         by_size = np.abs(log_times) / least * (larger * np.sign(log_times) > np.abs(log_times) / 2)
         strength = np.where(most_vary, np.fmax(by_place, by_size), 0.0)
         unit = (np.abs(larger - log_times) < _ALIKE) & (np.abs(larger) > _OTHER_UNIT)
-        constant, label = still & ~apart_by_label & ~rare, still & apart_by_label
+        constant, label = still & ~rare & ~apart_by_label, still & ~rare & apart_by_label
         factor = np.exp(_known(larger, unit))
         return cls(away, np.nan_to_num(times), np.sqrt(variances), strength, factor, constant, label)
 
